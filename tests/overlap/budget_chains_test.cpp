@@ -143,33 +143,4 @@ TEST_SUITE("budget_chains") {
   }
 }
 
-TEST_SUITE("order_segments") {
-  TEST_CASE("segments save what positions save") {
-    sw::random_source random(13);
-    std::size_t fewer = 0;
-    using overlap_test::kind;
-    constexpr kind kinds[] = {kind::any, kind::chains, kind::chains_and_holes, kind::any_and_holes};
-    for (std::size_t trial = 0; trial < shardweave_test::at_scale(2000); ++trial) {
-      const auto [computation, demands] = overlap_test::draw_demands(random, kinds[trial % 4], 16, 5, 2);
-      const sw::order_segments segments = sw::segments_of(demands, computation.size());
-      auto shorter = demands;
-      for (auto& d : shorter) d.where = segments(d.where);
-      REQUIRE(sw::hide(segments.sums(computation), shorter).total == sw::hide(computation, demands).total);
-      fewer += segments.size() < computation.size() ? 1U : 0U;
-    }
-    CHECK(fewer > shardweave_test::at_scale(1000));
-  }
-
-  TEST_CASE("positions that no window tells apart are one, those in none are nowhere") {
-    const std::vector<sw::hiding_place> places{{0, {2, 5}}, {1, {4, 6}}, {2, {9, 20}}, {3, {3, 2}}};
-    const auto segments = sw::segments_of(places, 12);
-    CHECK(segments.runs == std::vector<sw::window>{{2, 3}, {4, 5}, {6, 6}, {9, 11}});
-    CHECK(segments(places[1].where) == sw::window{1, 2});
-    CHECK(segments(places[2].where) == sw::window{3, 3});
-    CHECK(segments(places[3].where) == sw::window{1, 0});
-    CHECK(segments.segment_of[7] == sw::no_position);
-    CHECK(segments.sums(std::vector<int>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5}) == std::vector<int>{2, 2, 1, 7});
-  }
-}
-
 }  // namespace budget_chains_tests

@@ -2,7 +2,6 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
-#include <shardweave/placement/stated_form.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_certificate.hpp>
@@ -334,29 +333,6 @@ TEST_SUITE("check_certificate") {
     CHECK(failure_of(full, c).empty());
     c.multipliers[0].only_limits = false;
     CHECK(failure_of(full, c) == "cases[0] is bounded by 7, expected that nothing is feasible");
-  }
-  TEST_CASE("tied vertices are one unknown, tables between two are one, and what has no partner goes") {
-    auto d = two_of_two();
-    d.vertices.push_back({.name = "c", .compute = {0, 7}});
-    d.tables.push_back(std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_entries(
-        2, 2, std::vector<double>{std::numeric_limits<double>::infinity(), 2, 1, 5})));
-    d.edges.push_back({.from = 1, .to = 2, .transition = 1});
-    d.constraints.ties.push_back({.vertices = {2, 0}});
-    const sw::stated_form<double> form(d);
-    REQUIRE(form.size() == 2);
-    CHECK(form.unknown_of(2) == 0);
-    CHECK(form.first_vertex(1) == 1);
-    REQUIRE(form.pairs().size() == 1);
-    CHECK(form.pair_between(0, 1) == 0);
-    CHECK(form.tables()[0].terms.size() == 2);
-    auto left = form.all_left();
-    left[0][1] = 0;  // c = 0, which b = 0 may not meet
-    form.propagate(left, {0});
-    CHECK(left[1] == std::vector<char>{0, 1});
-    left[1][1] = 0;
-    form.propagate(left, {1});
-    CHECK(left[0] == std::vector<char>{0, 0});
-    CHECK(form.rows().size() == 1);
   }
   TEST_CASE("numbers of any size are added exactly") {
     auto d = two_of_two();

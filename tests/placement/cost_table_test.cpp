@@ -1,5 +1,4 @@
 #include <shardweave/core/random.hpp>
-#include <shardweave/placement/class_costs.hpp>
 #include <shardweave/placement/cost_table.hpp>
 
 #include <doctest/doctest.h>
@@ -114,12 +113,6 @@ TEST_SUITE("cost_table") {
         for (std::size_t j = 0; j < t.stride(); ++j)
           CHECK(t.class_row(i)[j] == (j < t.column_classes() ? t.class_cost(i, j) : sw::forbidden<Cost>));
       }
-      const auto view = sw::class_costs(t);
-      CHECK(static_cast<std::size_t>(view.rows()) == t.row_classes());
-      CHECK(static_cast<std::size_t>(view.cols()) == t.column_classes());
-      for (Eigen::Index i = 0; i < view.rows(); ++i)
-        for (Eigen::Index j = 0; j < view.cols(); ++j)
-          CHECK(view(i, j) == t.class_cost(static_cast<std::size_t>(i), static_cast<std::size_t>(j)));
     }
   }
 

@@ -98,34 +98,6 @@ TEST_SUITE("savings of a problem") {
     CHECK(sw::evaluate(d, first_everywhere).savings == 5);
   }
 
-  TEST_CASE("vertices that are not listed in order are put in order, unless windows or a cycle forbid it") {
-    auto d = savings_chain();  // a -> b, c -> b: b runs last
-    d.edges[1] = {.from = 2, .to = 1, .communication = 1};
-    d.overlap = {{.edge = 0, .direction = sw::hiding::earlier}};
-    for (const auto form : {sw::savings_form::windows, sw::savings_form::strict}) {
-      d.counted = form;
-      const auto layout = sw::layout_of(d);
-      CHECK(layout.order == std::vector<std::uint32_t>{0, 2, 1});
-      REQUIRE(layout.places.size() == 1);
-      CHECK(layout.places.front().where == sw::window{0, 1});
-      const auto priced = sw::evaluate(d, first_everywhere);
-      CHECK(priced.savings == (form == sw::savings_form::windows ? 5 : 8));  // c, and a if it does not move along
-      for (const auto& part : sw::hidden_parts(d, first_everywhere)) CHECK(part.behind != 1);
-    }
-    d.overlap.push_back({.edge = 1, .direction = sw::hiding::none, .first = 0, .last = 1});
-    CHECK(sw::layout_of(d).order == std::vector<std::uint32_t>{0, 1, 2});  // of which the window speaks
-    d.counted = sw::savings_form::windows;
-    CHECK_THROWS_WITH_AS(static_cast<void>(sw::layout_of(d)),
-                         "edge 1 (2 -> 1) runs against the order of the vertices, of which the overlap section gives "
-                         "windows; form 'windows' needs every producer before its consumers there",
-                         sw::error);
-    d.overlap.pop_back();
-    d.edges.push_back({.from = 1, .to = 2});
-    CHECK_THROWS_WITH_AS(static_cast<void>(sw::layout_of(d)), "the graph has a cycle through vertex 1", sw::error);
-    d.counted = sw::savings_form::strict;
-    CHECK(sw::layout_of(d).order == std::vector<std::uint32_t>{0, 1, 2});
-  }
-
   TEST_CASE("windows may begin a few computations early at most, and every edge may have one") {
     sw::placement_description<double> d;  // gather 0 -> 4, activations 1 -> 2 -> 3 -> 4, and 1 -> 4
     for (const double c : {0.0, 3.0, 4.0, 5.0, 6.0}) d.vertices.push_back({.compute = {c}});

@@ -14,12 +14,12 @@
 
 namespace shardweave::inline v0 {
 
-/// Runs of positions that lie in the same windows. Computation of a segment is the sum over its positions, and
-/// the savings are the same as before.
+/// Runs of positions that lie in the same windows; what a window leaves out has a segment, too. Computation of a
+/// segment is the sum over its positions, and the savings are the same as before.
 struct order_segments {
   std::size_t positions = 0;
   std::vector<window> runs;             ///< positions of each segment, in order; none is empty
-  std::vector<std::size_t> segment_of;  ///< by position; `no_position` where nothing can hide
+  std::vector<std::size_t> segment_of;  ///< by position; `no_position` where no window reaches
 
   [[nodiscard]] std::size_t size() const { return runs.size(); }
 
