@@ -1,15 +1,13 @@
+#include "solve/bound/priced_terms.hpp"
 #include "solve/small_problems.hpp"
 #include "support/scale.hpp"
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/random.hpp>
-#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/savings_terms.hpp>
-#include <shardweave/solve/bound/chain_prices.hpp>
 #include <shardweave/solve/bound/detail/knapsack_factor.hpp>
 #include <shardweave/solve/bound/dual_ascent.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
-#include <shardweave/solve/bound/priced_problem.hpp>
 #include <shardweave/solve/bound/row_prices.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/search/detail/cut_front.hpp>
@@ -34,6 +32,9 @@ namespace details_of_bounds_tests {
 namespace {
 
 namespace sw = shardweave;
+using priced_terms::draw_prices;
+using priced_terms::draw_terms;
+using priced_terms::priced_savings;
 using shardweave_test::at_scale;
 using shardweave_test::brute_optimum_of;
 using shardweave_test::draw_small;
@@ -122,92 +123,6 @@ sw::compact_problem<Cost> draw_chain(std::uint64_t seed, std::size_t variables) 
                                                                 : static_cast<Cost>(random.below(40)));
     builder.add_edge(x, x + 1, shardweave_test::table_of<Cost>(labels[x], labels[x + 1], entries));
   }
-  return builder.build();
-}
-
-// --- savings ------------------------------------------------------------------------------------------------------
-
-/// Random savings of a problem: windows over a few slots, some over all of them but one.
-template <class Cost>
-sw::savings_terms<Cost> draw_terms(std::uint64_t seed, const sw::compact_problem<Cost>& p) {
-  sw::random_source random(seed * 3 + 77);
-  sw::savings_terms<Cost> terms;
-  const std::size_t slots = 1 + random.below(6);
-  const auto amount = [&] { return static_cast<Cost>(random.chance(0.3) ? 0 : random.below(9)); };
-  terms.channels = 1 + static_cast<std::uint32_t>(random.below(2));
-  for (std::size_t q = 0; q < slots; ++q) terms.computation.push_back(amount());
-  const std::size_t demands = 1 + random.below(4);
-  for (std::size_t d = 0; d < demands; ++d) {
-    sw::savings_demand demand;
-    demand.channel = static_cast<std::uint32_t>(random.below(terms.channels));
-    if (slots > 1 && random.chance(0.3)) {
-      demand.where = {0, slots - 1, random.below(slots)};
-    } else {
-      demand.where.first = random.below(slots);
-      demand.where.last = demand.where.first + random.below(slots - demand.where.first);
-    }
-    terms.demands.push_back(demand);
-    terms.amount.push_back(amount());
-  }
-  const auto per_label = [&](std::uint32_t at, std::uint32_t x) {
-    sw::label_amount<Cost> t{at, x, {}};
-    for (std::size_t l = 0; l < p.label_count(x); ++l) t.amount.push_back(amount());
-    return t;
-  };
-  for (std::uint32_t x = 0; x < p.size(); ++x) {
-    if (random.chance(0.7)) terms.offers.push_back(per_label(static_cast<std::uint32_t>(random.below(slots)), x));
-    if (random.chance(0.4)) terms.own.push_back(per_label(static_cast<std::uint32_t>(random.below(demands)), x));
-  }
-  for (int i = 0; i < 3; ++i) {  // between neighbours and others
-    const auto a = static_cast<std::uint32_t>(random.below(p.size()));
-    const auto b = static_cast<std::uint32_t>(random.below(p.size()));
-    if (a >= b) continue;
-    std::vector<Cost> entries(p.label_count(a) * p.label_count(b));
-    for (Cost& c : entries) c = amount();
-    const auto table = shardweave_test::table_of<Cost>(p.label_count(a), p.label_count(b), entries);
-    if (table->row_classes() == 1 || table->column_classes() == 1) continue;  // what one variable decides is its own
-    terms.tables.push_back(table);
-    terms.joint.push_back({static_cast<std::uint32_t>(random.below(demands)), a, b,
-                           static_cast<std::uint32_t>(terms.tables.size() - 1),
-                           1 + static_cast<std::uint32_t>(random.below(2))});
-  }
-  return terms;
-}
-
-/// Prices in eighths, so that sums of products are exact.
-std::vector<double> draw_prices(std::size_t count, sw::random_source& random) {
-  std::vector<double> prices(count);
-  for (double& v : prices) v = static_cast<double>(random.below(9)) / 8;
-  return prices;
-}
-
-/// What a unit of a demand saves at prices, slot by slot.
-template <class Cost>
-double relief_of(const sw::savings_terms<Cost>& terms, const std::vector<double>& prices, std::size_t d) {
-  double most = 0;
-  for (std::size_t q = 0; q < terms.slots(); ++q)
-    if (terms.demands[d].where.contains(q))
-      most = std::max(most, 1 - prices[terms.demands[d].channel * terms.slots() + q]);
-  return most;
-}
-
-/// What prices say that a labeling saves: no less than it does.
-template <class Cost>
-double priced_savings(const sw::savings_terms<Cost>& terms, const std::vector<double>& prices,
-                      const label_list& labels) {
-  std::vector<Cost> offered, wanted;
-  terms.measure(labels, offered, wanted);
-  double total = 0;
-  for (std::size_t i = 0; i < prices.size(); ++i) total += prices[i] * static_cast<double>(offered[i % terms.slots()]);
-  for (std::size_t d = 0; d < wanted.size(); ++d) total += relief_of(terms, prices, d) * static_cast<double>(wanted[d]);
-  return total;
-}
-
-sw::compact_problem<double> three_usages(double low, double high) {
-  sw::compact_builder<double> builder;
-  builder.add_variable(std::vector<double>{1, 2, 3});
-  builder.add_segment(0, {0, 1, {0, 5, 10}});
-  builder.add_row({low, high, 0, 0});
   return builder.build();
 }
 
@@ -392,206 +307,6 @@ TEST_SUITE("multipliers of message passing") {
       messages.decode(labels);
       CHECK(naive_cost(p, labels) == optimum);
     }
-  }
-}
-
-TEST_SUITE("row_prices") {
-  TEST_CASE_TEMPLATE("unary costs with prices are costs and every row's usage at its price", Cost, double,
-                     std::int64_t) {
-    for (std::uint64_t seed = 0; seed < at_scale(80); ++seed) {
-      const auto p = draw_small<Cost>(seed, {.variables = 5, .rows = 5, .lower_limits = 0.5});
-      sw::random_source random(seed);
-      sw::row_prices<Cost> prices(p);
-      for (double& v : prices.values()) v = random.chance(0.4) ? 0 : static_cast<double>(random.below(11)) - 5;
-      std::vector<double> unary(p.total_labels(), -99);
-      prices.add_to(unary);
-      for (std::size_t x = 0; x < p.size(); ++x)
-        for (sw::strategy l = 0; l < p.label_count(x); ++l) {
-          auto expected = static_cast<double>(p.unary(x)[l]);
-          for (std::size_t r = 0; r < 5; ++r)
-            for (const sw::usage_segment& s : p.segments(x))
-              if (s.begin <= r && r < s.end) expected += prices.values()[r] * s.usage[l];
-          CHECK(unary[p.label_start(x) + l] == expected);
-        }
-    }
-  }
-
-  TEST_CASE("confined prices never charge a labeling that keeps all rows more than they earn") {
-    std::size_t compared = 0, met = 0;
-    for (std::uint64_t seed = 0; seed < at_scale(80); ++seed) {
-      const auto p = draw_small<double>(seed, {.variables = 5, .rows = 4, .lower_limits = 0.5});
-      sw::random_source random(seed);
-      sw::row_prices<double> prices(p);
-      for (double& v : prices.values()) v = 10 * random.unit() - 5;
-      prices.confine();
-      for_all_labelings<double>(p, [&](const label_list& labels) {
-        if (!naive_rows(p, labels)) return;
-        const std::vector<double> usage = p.usage(labels);
-        double charged = 0;
-        for (std::size_t r = 0; r < usage.size(); ++r) charged += prices.values()[r] * usage[r];
-        CHECK(charged <= prices.earned());
-        ++compared;
-        met += charged >= prices.earned() - 1e-3 ? 1U : 0U;
-      });
-    }
-    CHECK(compared > at_scale(500));
-    CHECK(met > 0);  // and there are those who pay all of it
-  }
-
-  TEST_CASE("a price stays where there is a limit that it stands for") {
-    struct limit_case {
-      double low, high, price, confined;
-      bool held_down, held_up;  ///< a price of zero
-    };
-    const limit_case cases[] = {{-infinite, 8, 3, 3, true, false},
-                                {-infinite, 8, -3, 0, true, false},
-                                {2, infinite, 3, 0, false, true},
-                                {2, infinite, -3, -3, false, true},
-                                {2, 8, 3, 3, false, false},
-                                {2, 8, -3, -3, false, false},
-                                {-infinite, infinite, 3, 0, true, true},
-                                {-infinite, infinite, -3, 0, true, true}};
-    for (const limit_case& c : cases) {
-      CAPTURE(c.low);
-      CAPTURE(c.high);
-      CAPTURE(c.price);
-      const auto p = three_usages(c.low, c.high);
-      sw::row_prices<double> prices(p);
-      CHECK(prices.is_held(0, -1) == c.held_down);
-      CHECK(prices.is_held(0, 1) == c.held_up);
-      CHECK_FALSE(prices.is_held(0, 0));
-      prices.follow(std::vector<double>{c.price}, 1, 2 * c.price * c.price);
-      CHECK(prices.values()[0] == 2 * c.confined);
-      if (c.confined != 0)
-        for (const double direction : {-1.0, 1.0}) CHECK_FALSE(prices.is_held(0, direction));
-      prices.values()[0] = c.price;
-      prices.confine();
-      CHECK(prices.values()[0] == c.confined);
-    }
-  }
-
-  TEST_CASE("the slope is the distance to the limit that a price stands for, or to the one that is broken") {
-    struct slope_case {
-      double low, high, price;
-      double of_label[3];  ///< labels use 0, 5 and 10
-    };
-    const slope_case cases[] = {{2, 8, 0, {-2, 0, 2}},        {2, 8, 1.5, {-8, -3, 2}},
-                                {2, 8, -1.5, {-2, 3, 2}},  // the upper one is broken, whatever the price
-                                {2, infinite, 0, {-2, 0, 0}}, {2, infinite, -1, {-2, 3, 8}},
-                                {-infinite, 8, 0, {0, 0, 2}}, {-infinite, 8, 1, {-8, -3, 2}},
-                                {5, 5, 0, {-5, 0, 5}}};
-    for (const slope_case& c : cases) {
-      const auto p = three_usages(c.low, c.high);
-      sw::row_prices<double> prices(p);
-      prices.values()[0] = c.price;
-      for (sw::strategy l = 0; l < 3; ++l) {
-        CAPTURE(c.price);
-        CAPTURE(l);
-        CHECK(prices.slope(label_list{l}) == std::vector<double>{c.of_label[l]});
-      }
-    }
-  }
-
-  TEST_CASE("prices of zero earn nothing, others their limits and a little for rounding") {
-    const auto p = three_usages(2, 8);
-    sw::row_prices<double> prices(p);
-    CHECK(prices.earned() == 0);
-    prices.values()[0] = 3;
-    CHECK(prices.earned() == doctest::Approx(24));
-    CHECK(prices.earned() > 24);
-    prices.values()[0] = -3;
-    CHECK(prices.earned() == doctest::Approx(-6));
-    CHECK(prices.earned() > -6);
-  }
-}
-
-TEST_SUITE("chain_prices") {
-  TEST_CASE_TEMPLATE("worth is summed over channels, and relief is what the cheapest slot of a window leaves", Cost,
-                     double, std::int64_t) {
-    for (std::uint64_t seed = 0; seed < at_scale(120); ++seed) {
-      const auto p = draw_small<Cost>(seed, {.variables = 3});
-      const auto terms = draw_terms(seed, p);
-      sw::random_source random(seed);
-      sw::chain_prices<Cost> chain(terms);
-      REQUIRE(chain.values().size() == terms.channels * terms.slots());
-      for (int round = 0; round < 2; ++round) {  // nothing of the first prices may stay
-        chain.values() = draw_prices(chain.values().size(), random);
-        chain.update();
-        for (std::size_t q = 0; q < terms.slots(); ++q) {
-          double worth = 0;
-          for (std::size_t c = 0; c < terms.channels; ++c) worth += chain.values()[c * terms.slots() + q];
-          CHECK(chain.worth(q) == worth);
-        }
-        for (std::size_t d = 0; d < terms.demands.size(); ++d) {
-          CHECK(chain.saved(d) == relief_of(terms, chain.values(), d));
-          CHECK(chain.saved()[d] == chain.saved(d));
-        }
-      }
-    }
-  }
-
-  TEST_CASE("no labeling saves more than any prices say, and all free saves what is wanted") {
-    for (std::uint64_t seed = 0; seed < at_scale(60); ++seed) {
-      const auto p = draw_small<std::int64_t>(seed, {.variables = 4, .most_labels = 3});
-      const auto terms = draw_terms(seed, p);
-      sw::random_source random(seed);
-      const std::vector<double> prices = draw_prices(terms.channels * terms.slots(), random);
-      const std::vector<double> free(prices.size()), full(prices.size(), 1.0);
-      for_all_labelings<std::int64_t>(p, [&](const label_list& labels) {
-        const auto saved = static_cast<double>(sw::savings_of(terms, std::span<const sw::strategy>(labels)));
-        CHECK(saved <= priced_savings(terms, prices, labels));
-        std::vector<std::int64_t> offered, wanted;
-        terms.measure(labels, offered, wanted);
-        std::int64_t all_offered = 0, all_wanted = 0;
-        for (const auto c : offered) all_offered += c;
-        for (std::size_t d = 0; d < wanted.size(); ++d)
-          if (terms.demands[d].where != sw::window{0, 0, 0}) all_wanted += wanted[d];
-        CHECK(priced_savings(terms, free, labels) == static_cast<double>(all_wanted));
-        CHECK(priced_savings(terms, full, labels) ==
-              static_cast<double>(all_offered) * static_cast<double>(terms.channels));
-        CHECK(saved <= static_cast<double>(terms.most()));
-      });
-    }
-  }
-}
-
-TEST_SUITE("priced_problem") {
-  TEST_CASE_TEMPLATE("every labeling costs its costs less what the prices say that it saves", Cost, double,
-                     std::int64_t) {
-    std::size_t forbidden = 0;
-    for (std::uint64_t seed = 0; seed < at_scale(60); ++seed) {
-      const auto p =
-          draw_small<Cost>(seed, {.variables = 4, .most_labels = 3, .density = 0.3, .forbidden = 0.2, .rows = 2});
-      const auto terms = draw_terms(seed, p);
-      sw::priced_problem<Cost> priced(p, terms);
-      CHECK(priced.shape().size() == p.size());
-      CHECK(priced.shape().rows().size() == p.rows().size());
-      sw::random_source random(seed);
-      sw::chain_prices<Cost> chain(terms);
-      for (int round = 0; round < 2; ++round) {
-        chain.values() = draw_prices(chain.values().size(), random);
-        chain.update();
-        const auto merged = priced.with_prices(chain);
-        const auto apart = priced.with_prices(chain, false);
-        CHECK(apart.edges().size() == priced.shape().edges().size());
-        for_all_labelings<Cost>(p, [&](const label_list& labels) {
-          const auto cost = naive_cost(p, labels);
-          const auto shape = naive_cost(priced.shape(), labels);
-          REQUIRE(shape.has_value() == cost.has_value());
-          CHECK(naive_cost(merged, labels).has_value() == cost.has_value());
-          CHECK(naive_rows(merged, labels) == naive_rows(p, labels));
-          if (!cost) {
-            ++forbidden;
-            return;
-          }
-          CHECK(*shape == static_cast<double>(*cost));
-          const double expected = static_cast<double>(*cost) - priced_savings(terms, chain.values(), labels);
-          CHECK(*naive_cost(merged, labels) == expected);
-          CHECK(*naive_cost(apart, labels) == expected);
-        });
-      }
-    }
-    CHECK(forbidden > at_scale(50));
   }
 }
 
