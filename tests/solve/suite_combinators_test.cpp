@@ -10,7 +10,6 @@
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/race.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/sifted.hpp>
 #include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
@@ -65,18 +64,6 @@ TEST_SUITE("solver suite") {
     CHECK(figures.unanswered * 20 < figures.feasible);
     MESSAGE(to_text(run_suite<std::int64_t>(sw::polished{sw::reduced{sw::trws{}}, sw::local_search{}},
                                             {.problems = sized<std::size_t>(300, 60), .first_seed = 330000})));
-  }
-  TEST_CASE("what is sifted out is not missed") {
-    for (const double width : {0.0, 0.01, 0.3}) {
-      sw::sifted all(sw::reduced{sw::exhaustive{}});
-      all.width = width;
-      all.least_labels = 0;
-      MESSAGE(to_text(run_suite(all, {.problems = 200, .first_seed = 330000, .exact = true})));
-      sw::sifted some(dice{});
-      some.width = width;
-      some.least_labels = 0;
-      run_suite(some, {.problems = 200, .first_seed = 340000});
-    }
   }
   TEST_CASE("the first that proves ends the work") {
     sw::elimination narrow;

@@ -1,8 +1,6 @@
 #include "solve/small_problems.hpp"
 #include "support/scale.hpp"
 #include <shardweave/core/random.hpp>
-#include <shardweave/solve/bound/dual_bound.hpp>
-#include <shardweave/solve/linear/model/linear_model.hpp>
 #include <shardweave/solve/reduce/detail/lifting.hpp>
 #include <shardweave/solve/reduce/detail/mutable_problem.hpp>
 #include <shardweave/solve/reduce/detail/table_memo.hpp>
@@ -80,49 +78,6 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> joined(const sw::detail::mu
       for (const auto& [y, t] : p.variables[x].edges) result.emplace_back(x, y);
   return result;
 }
-
-/// Labels and pairs that are left by the definition: again and again all that lacks a partner goes.
-template <class Cost>
-struct arc_consistency {
-  std::vector<std::vector<char>> labels;                ///< per variable
-  std::vector<std::vector<std::vector<char>>> allowed;  ///< per edge, label by label
-
-  arc_consistency(const sw::compact_problem<Cost>& p, const sw::presence& present) {
-    for (std::size_t x = 0; x < p.size(); ++x) {
-      auto& own = labels.emplace_back();
-      for (std::size_t l = 0; l < p.label_count(x); ++l) own.push_back(present.has_label(p.label_start(x) + l) ? 1 : 0);
-    }
-    for (std::size_t e = 0; e < p.edges().size(); ++e) {
-      const auto& edge = p.edges()[e];
-      const auto& t = p.table(edge);
-      auto& own = allowed.emplace_back(t.rows(), std::vector<char>(t.columns()));
-      for (std::size_t a = 0; a < t.rows(); ++a)
-        for (std::size_t b = 0; b < t.columns(); ++b)
-          own[a][b] = present.has_pair(e, t.row_class(a) * t.column_classes() + t.column_class(b)) ? 1 : 0;
-    }
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::size_t e = 0; e < p.edges().size(); ++e)
-        for (const bool of_first : {true, false}) {
-          auto& own = labels[of_first ? p.edges()[e].first : p.edges()[e].second];
-          const auto& others = labels[of_first ? p.edges()[e].second : p.edges()[e].first];
-          for (std::size_t l = 0; l < own.size(); ++l) {
-            bool met = false;
-            for (std::size_t k = 0; k < others.size(); ++k)
-              met = met || (others[k] != 0 && (of_first ? allowed[e][l][k] : allowed[e][k][l]) != 0);
-            if (own[l] != 0 && !met) {
-              own[l] = 0;
-              changed = true;
-            }
-          }
-        }
-    }
-  }
-  [[nodiscard]] bool has_all() const {
-    return std::all_of(labels.begin(), labels.end(),
-                       [](const auto& own) { return std::count(own.begin(), own.end(), char{1}) > 0; });
-  }
-};
 
 }  // namespace
 
@@ -391,68 +346,6 @@ TEST_SUITE("detail::mutable_problem") {
   }
 }
 
-TEST_SUITE("detail::tighten") {
-  TEST_CASE_TEMPLATE("it leaves the labels and pairs that arc consistency leaves, and no others", Cost, double,
-                     std::int64_t) {
-    std::size_t emptied = 0, dropped = 0;
-    for (std::uint64_t seed = 0; seed < at_scale(200); ++seed) {
-      CAPTURE(seed);
-      const auto p = draw_small<Cost>(seed, {.variables = 5, .density = 0.4, .forbidden = 0.7, .paired = 0.3});
-      sw::random_source random(seed);
-      sw::presence present(p);
-      for (std::size_t l = 0; l < p.total_labels(); ++l)
-        if (random.chance(0.3)) present.drop_label(l);
-      const arc_consistency<Cost> expected(p, present);
-      const std::size_t before = present.labels();
-      const bool has_all = sw::detail::tighten(p, present);
-      CHECK(has_all == expected.has_all());
-      for (std::size_t x = 0; x < p.size(); ++x)
-        for (std::size_t l = 0; l < p.label_count(x); ++l)
-          CHECK(present.has_label(p.label_start(x) + l) == (expected.labels[x][l] != 0));
-      dropped += before - present.labels();
-      if (!has_all) {
-        ++emptied;
-        continue;
-      }
-      for (std::size_t e = 0; e < p.edges().size(); ++e) {
-        const auto& edge = p.edges()[e];
-        const auto& t = p.table(edge);
-        for (std::size_t i = 0; i < t.row_classes(); ++i)
-          for (std::size_t j = 0; j < t.column_classes(); ++j) {
-            bool used = false;  // by two labels that are left
-            for (std::size_t a = 0; a < t.rows(); ++a)
-              for (std::size_t b = 0; b < t.columns(); ++b)
-                used = used || (t.row_class(a) == i && t.column_class(b) == j && expected.labels[edge.first][a] != 0 &&
-                                expected.labels[edge.second][b] != 0);
-            CHECK(present.has_pair(e, i * t.column_classes() + j) == (used && !sw::is_forbidden(t.class_cost(i, j))));
-          }
-      }
-    }
-    CHECK(emptied > at_scale(10));
-    CHECK(dropped > at_scale(50));
-  }
-
-  TEST_CASE("a labeling whose labels and pairs were there is there afterwards") {
-    for (std::uint64_t seed = 0; seed < at_scale(80); ++seed) {
-      const auto p = draw_small<double>(seed, {.variables = 4, .most_labels = 3, .density = 0.5, .forbidden = 0.5});
-      sw::random_source random(seed);
-      sw::presence present(p);
-      for (std::size_t l = 0; l < p.total_labels(); ++l)
-        if (random.chance(0.2)) present.drop_label(l);
-      const sw::presence before = present;
-      const bool has_all = sw::detail::tighten(p, present);
-      for_all_labelings<double>(p, [&](const label_list& labels) {
-        bool was = naive_cost(p, labels).has_value(), is = has_all;
-        for (std::size_t x = 0; x < p.size(); ++x) {
-          was = was && before.has_label(p.label_start(x) + labels[x]);
-          is = is && present.has_label(p.label_start(x) + labels[x]);
-        }
-        if (was) CHECK(is);
-      });
-    }
-  }
-}
-
 TEST_SUITE("detail::usage_tidy") {
   TEST_CASE("a label uses no more than another in any row, and as much where there is a lower limit") {
     sw::compact_builder<double> builder;
@@ -493,31 +386,6 @@ TEST_SUITE("detail::usage_tidy") {
         CHECK(p.rows[r].time == static_cast<std::int64_t>(r));
       }
     }
-  }
-}
-
-TEST_SUITE("linear_model") {
-  TEST_CASE("columns and rows are numbered as they come, and weights of zero are no weights") {
-    sw::linear_model model;
-    CHECK_FALSE(model.has_integers());
-    CHECK(model.add_column({0, 4, 2.5, false}) == 0);
-    CHECK(model.add_column({-1, 1, -3, true}) == 1);
-    CHECK(model.has_integers());
-    CHECK(model.add_row({1, 2}) == 0);
-    CHECK(model.add_row({}) == 1);
-    model.add_entry(1, 0, 7);
-    model.add_entry(0, 1, 0);
-    model.add_entry(0, 1, -0.0);
-    model.add_entry(1, 1, 2);
-    model.add_entry(0, 0, 5);
-    REQUIRE(model.entries.size() == 3);
-    sw::sort_entries(model);
-    const double values[] = {5, 7, 2};
-    for (std::size_t i = 0; i < 3; ++i) CHECK(model.entries[i].value == values[i]);
-    CHECK(model.entries[2].column == 1);
-    model.offset = 100;
-    CHECK(model.objective_of(std::vector<double>{2, 1}) == 100 + 5 - 3);
-    CHECK_NOTHROW(sw::validate(model));
   }
 }
 

@@ -1,8 +1,6 @@
 #include "solve/small_problems.hpp"
 #include <shardweave/placement/class_costs.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
-#include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
 
@@ -342,23 +340,6 @@ TEST_SUITE("reduction") {
       CHECK(r.counts().merged == 0);
       CHECK(brute_optimum_of(r.kernel()) == brute_optimum_of(whole));
     }
-  }
-  TEST_CASE("an infeasible problem is told with a reason") {
-    sw::compact_builder<double> builder;
-    for (int x = 0; x < 3; ++x) builder.add_variable(std::vector<double>{0, 0});
-    builder.add_row({-std::numeric_limits<double>::infinity(), 5, 0, 0});
-    for (std::uint32_t x = 0; x < 3; ++x) builder.add_segment(x, {0, 1, {2, 3}});
-    const auto answer = sw::reduced{sw::trws{}}.solve(sw::placement_problem<double>(builder.build()));
-    CHECK(answer.status == sw::solve_status::infeasible);
-    CHECK(answer.statistics.note == "the reduction left a variable without a label or a row without room.");
-  }
-  TEST_CASE("what the reduction did is in the statistics") {
-    const auto answer =
-        sw::reduced{sw::trws{}}.solve(sw::placement_problem<double>(draw_small<double>(4, without_rows)));
-    std::vector<std::string> names;
-    for (const auto& [name, value] : answer.statistics.counters) names.push_back(name);
-    for (const char* name : {"kernel variables", "kernel edges", "kernel labels", "kernel rows", "merged variables"})
-      CHECK(std::count(names.begin(), names.end(), name) == 1);
   }
 }
 
