@@ -272,23 +272,6 @@ TEST_SUITE("memory") {
     CHECK(stopped.lower_bound <= exact.time);
     CHECK(ms(stopped.lower_bound) > 0);
   }
-
-  TEST_CASE("what no choice keeps is told: which row, how much it needs") {
-    const auto policies = sw::block_policies(llama_layer());
-    std::vector<sw::memory_block> blocks(32, {.policies = policies});
-    // every layer keeps its input: 32 times 128 MiB
-    const auto loss = sw::choose_policies(blocks, {.limit = mebibytes(8000), .after = mebibytes(4000)});
-    REQUIRE(loss.shortage.has_value());
-    CHECK(loss.shortage->block == 32);
-    CHECK(loss.shortage->least == mebibytes(32 * 128 + 4000));
-    CHECK(loss.shortage->limit == mebibytes(8000));
-    const auto last = sw::choose_policies(blocks, {.limit = mebibytes(4200)});
-    REQUIRE(last.shortage.has_value());
-    CHECK(last.shortage->block < 32);
-    CHECK(last.shortage->least > mebibytes(4200));
-    CHECK_THROWS_WITH_AS(static_cast<void>(sw::choose_policies(std::vector<sw::memory_block>(1), {})),
-                         "block 0 has no policy", sw::error);
-  }
 }
 
 }  // namespace choose_policies_tests

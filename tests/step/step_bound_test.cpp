@@ -1,18 +1,15 @@
+#include "step/stated_step.hpp"
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
-#include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/cost.hpp>
-#include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
-#include <shardweave/step/certify_step.hpp>
 #include <shardweave/step/detail/claim_search.hpp>
 #include <shardweave/step/detail/smoothed_weights.hpp>
 #include <shardweave/step/step_bound.hpp>
-#include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
 
@@ -36,26 +33,7 @@ namespace sw = shardweave;
 namespace step_bound_tests {
 namespace {
 
-static_assert(sw::work_model<tiny_steps::model, sw::compressed_graph>);
-static_assert(sw::sharing_work_model<tiny_steps::model, sw::compressed_graph>);
-static_assert(!sw::classified_work_model<tiny_steps::model, sw::compressed_graph>);
-
-/// A tiny graph, compiled, with its work.
-struct stated {
-  tiny_steps::model model;
-  sw::placement_problem<double> problem;
-  sw::step_work work;
-
-  explicit stated(tiny_steps::model m)
-      : model(std::move(m)),
-        problem(sw::compile(sw::describe(model.graph, model))),
-        work(sw::describe_work(model.graph, model)) {}
-
-  [[nodiscard]] sw::step_bounds bound(const sw::solve_control& control = {}) const {
-    return sw::step_bound(problem, work, sw::exhaustive{}, {.rounds = 60, .tolerance = 1e-6, .placement_gap = 0}, {},
-                          control);
-  }
-};
+using stated_step::stated;
 
 /// Finds what is best, and proves half of it.
 struct half_proven {
@@ -185,37 +163,6 @@ TEST_SUITE("step bound") {
     CHECK(chosen > 0);  // shares of several edges
   }
 
-  TEST_CASE("a certificate is checked without the search, and one that proves less is not believed") {
-    sw::random_source random(3);
-    std::size_t proven = 0;
-    for (std::size_t i = 0; i < shardweave_test::at_scale(20); ++i) {
-      const stated s(tiny_steps::random_model(random));
-      const sw::step_bounds bounds = s.bound();
-      sw::step_certificate c = sw::certify_step(bounds, s.problem, s.work);
-      const auto& stated = *s.problem.description();
-      const auto verdict = sw::check_certificate(stated, s.work, c);
-      REQUIRE_MESSAGE(verdict.accepted, verdict.failure);
-      const double checked = c.placement.lower_bound;
-      CHECK(verdict.bound == checked);
-      CHECK(checked <= bounds.bound + 1e-6 * std::abs(bounds.bound));
-      proven += checked >= bounds.bound * (1 - 1e-4) ? 1U : 0U;
-      if (c.weights.empty()) continue;
-      auto wrong = c;
-      wrong.placement.lower_bound = std::nextafter(checked, std::numeric_limits<double>::infinity());
-      CHECK(!sw::check_certificate(stated, s.work, wrong).accepted);
-      wrong = c;
-      for (std::int64_t& w : wrong.weights) w *= 2;  // twice the weight for the same work
-      CHECK(sw::check_certificate(stated, s.work, wrong).failure == "weights add up to more than 1");
-      wrong = c;
-      wrong.weights.pop_back();
-      CHECK(sw::check_certificate(stated, s.work, wrong).failure.find("weights for") != std::string::npos);
-      wrong = c;
-      wrong.claims[0] = {.channel = 77};
-      CHECK(sw::check_certificate(stated, s.work, wrong).failure.find("claims[0]: ") == 0);
-    }
-    CHECK(proven * 2 > shardweave_test::at_scale(20));
-  }
-
   TEST_CASE("paths that turn at no vertex are refused") {
     sw::random_source random(5);
     const stated s(tiny_steps::random_model(random));
@@ -230,62 +177,6 @@ TEST_SUITE("step bound") {
       CHECK(refusal(none) == "paths are to turn at vertex " + std::to_string(none) + ", but there are only " +
                                  std::to_string(vertices) + " vertices");
   }
-  TEST_CASE("a certificate says nothing of work that does not fit the problem, and of weights that mean nothing") {
-    sw::random_source random(3);
-    const stated s(tiny_steps::random_model(random));
-    sw::step_certificate c = sw::certify_step(s.bound(), s.problem, s.work);
-    REQUIRE(!c.weights.empty());
-    const auto expect = [&](const char* words, const auto& change) {
-      sw::step_work other = s.work;
-      change(other);
-      const auto verdict = sw::check_certificate(*s.problem.description(), other, c);
-      CHECK(!verdict.accepted);
-      CHECK_MESSAGE(verdict.failure.find(words) != std::string::npos, verdict.failure);
-    };
-    const auto unchanged = [](sw::step_work&) {};
-    expect("vertices, but the problem has", [](sw::step_work& w) { w.times_of.push_back(0); });
-    expect("strategies of", [](sw::step_work& w) { w.times[w.times_of[0]].push_back(1); });
-    expect("limits for", [](sw::step_work& w) { w.limits.assign(w.channels, 1); });
-    expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].from = 1000; });
-    expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].to = 1000; });
-    expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].table = 1000; });
-    expect("work of edge 0 is not of", [](sw::step_work& w) { w.tables[w.edges[0].table].loads.pop_back(); });
-    for (const int bits : {-1, 41}) {
-      c.weight_bits = bits;
-      expect("bits, expected 0 to 40", unchanged);
-    }
-    c.weight_bits = 30;
-    c.weights[0] = -1;
-    expect("weights[0] is below zero", unchanged);
-  }
-
-  TEST_CASE("claims that need not hold are refused, and say why") {
-    sw::random_source random(3);
-    const stated s(tiny_steps::random_model(random));
-    const auto expect = [&](const sw::step_claim& claim, const char* words) {
-      CHECK_THROWS_WITH_AS(sw::validate(claim, s.work), doctest::Contains(words), sw::error);
-    };
-    expect({.channel = 9}, "channel 9 does not exist");
-    expect({.channel = 0, .first = 0, .edges = {99}}, "edge 99 does not exist");
-    expect({.channel = 0, .first = 0, .edges = {0, 0}}, "of a share that the claim counts already");
-    expect({.channel = sw::step_claim::path, .first = 77}, "vertex 77 does not exist");
-    const std::uint32_t to = s.work.edges[0].to;
-    expect({.channel = sw::step_claim::path, .first = to, .edges = {0}}, "where the path has come to");
-    const char* neither = "a path has a head, or a price, expected neither";
-    expect({.channel = sw::step_claim::path, .has_head = true}, neither);
-    expect({.channel = sw::step_claim::path, .later = {to}}, neither);
-    expect({.channel = sw::step_claim::path, .price = 1}, neither);
-    expect({.channel = 0, .has_head = true, .head = {99}}, "edge 99 does not exist");
-    expect({.channel = 0, .first = 77, .has_head = true}, "vertex 77 does not exist");
-    expect({.channel = 0, .first = to, .has_head = true, .head = {0}}, "where the path has come to");
-    expect({.channel = 0, .head = {0}}, "of a head that it has not");
-    for (const double price : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
-      expect({.channel = 0, .price = price}, "expected a number that is not negative");
-    expect({.channel = 0, .price = 1, .held = 0}, "channel 0 has no limit");
-    const auto beyond = static_cast<std::uint32_t>(s.work.channels);
-    expect({.channel = 0, .price = 1, .held = beyond}, "has no limit");
-  }
-
   TEST_CASE("the bound is made of what the solver proves, not of what it finds") {
     sw::random_source random(6);
     for (std::size_t i = 0; i < shardweave_test::at_scale(20); ++i) {
