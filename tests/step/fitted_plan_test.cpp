@@ -6,6 +6,8 @@
 #include <shardweave/fastest_plan.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/memory/recomputation_choices.hpp>
+#include <shardweave/models/graph_builder.hpp>
+#include <shardweave/models/joint_graph.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/pipeline.hpp>
@@ -21,6 +23,7 @@
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 #include <shardweave/step/fitted_plan.hpp>
+#include <shardweave/tasks/task.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>
@@ -33,6 +36,7 @@
 #include <cstdlib>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -239,6 +243,46 @@ TEST_SUITE("fitted plan") {
     const auto blocks = sw::blocks_of_tasks(lowered, block_of);
     CHECK_THROWS_AS(sw::recomputation_choices(lowered.tasks, blocks, {}, {.seconds = 0}), sw::error);
     CHECK_FALSE(fitted(peak - sw::bytes(1), {.seconds = 0}));
+  }
+
+  TEST_CASE("layers that have no backward part, or no number, are in no block, and the others make values again") {
+    sw::graph_builder b("nothing to learn in the first layer");
+    auto x = b.input("x", {{64, 512, 256}, sw::dtype::bf16});
+    for (const std::int64_t layer : {0, 1, 4}) {
+      b.layer(layer).group("part");
+      if (layer == 0) {
+        x = b.softmax(x, -1);
+        continue;
+      }
+      const auto up = b.parameter("up" + std::to_string(layer), {{256, 512}, sw::dtype::bf16});
+      const auto down = b.parameter("down" + std::to_string(layer), {{512, 256}, sw::dtype::bf16});
+      x = b.einsum("bsn,nk->bsk", {b.sigmoid(b.einsum("bsk,kn->bsn", {x, up})), down});
+    }
+    b.layer(-1).group("end");
+    b.result(b.sum(x, {0, 1, 2}));
+    const auto device = sw::find_device("h100");
+    const sw::spmd_cost_model model(sw::joint_graph(std::move(b)), sw::device_mesh({2}), sw::roofline{device},
+                                    sw::node_table<>(device));
+    const std::vector<sw::strategy> choice(model.graph().vertex_count());
+    const sw::lowered_graph lowered = sw::lower(model, choice);
+    std::vector<std::uint32_t> block_of;
+    for (const sw::operation& op : model.operations().operations)
+      block_of.push_back(op.layer < 0 ? ~0U : static_cast<std::uint32_t>(op.layer));
+    const auto blocks = sw::blocks_of_tasks(lowered, block_of);
+    REQUIRE(blocks.size() == lowered.tasks.size());
+    std::size_t of_layers = 0;
+    for (sw::task_index t = 0; t < blocks.size(); ++t) {
+      const std::uint32_t given = block_of[lowered.origin[t].operation];
+      CHECK(blocks[t] == (given == 1 ? 0U : given == 4 ? 1U : sw::no_index));
+      of_layers += blocks[t] != sw::no_index ? 1 : 0;
+    }
+    CHECK(of_layers > 10);
+    const auto order = [](const sw::task_graph& g) { return sw::in_order{}(g, {}); };
+    const sw::bytes peak = sw::simulate(lowered.tasks).peak;
+    const auto fitted = sw::fit_by_recomputation(lowered, block_of, peak - sw::bytes(1), order);
+    REQUIRE(fitted);
+    CHECK(fitted->time > sw::nanoseconds(0));
+    CHECK(sw::simulate(fitted->lowered.tasks, fitted->order).peak < peak);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <shardweave/core/attempt.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/phase.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/memory/activation_blocks.hpp>
@@ -10,10 +11,12 @@
 #include <shardweave/memory/recomputation_choices.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -53,14 +56,28 @@ struct fitted_plan {
   return plan;
 }
 
-/// The block of each task's operation.
-/// \param block_of  by operation
-/// Complexity: O(V)
+/// The block of each task's operation, as `activation_blocks_of` takes it: blocks that have a forward and a backward
+/// part are numbered anew, in their order. In others nothing can be recomputed; their tasks are in none.
+/// \param block_of  by operation; ~0 = in none
+/// \pre tasks state their phases
+/// Complexity: O(V + blocks)
 [[nodiscard]] inline std::vector<std::uint32_t> blocks_of_tasks(const lowered_graph& lowered,
                                                                 std::span<const std::uint32_t> block_of) {
+  const task_graph& g = lowered.tasks;
   std::vector<std::uint32_t> result;
-  for (const task_origin& from : lowered.origin)
-    result.push_back(block_of[from.operation] == ~0U ? no_index : block_of[from.operation]);
+  std::vector<std::array<bool, 2>> has;  // by block: a forward part, a later one
+  for (task_index t = 0; t < g.size(); ++t) {
+    const std::uint32_t block = block_of[lowered.origin[t].operation];
+    result.push_back(block == ~0U ? no_index : block);
+    if (block == ~0U || g.kind(t) == task_kind::input || g.kind(t) == task_kind::output) continue;
+    if (has.size() <= block) has.resize(block + 1);
+    has[block][g.when(t) && *g.when(t) != phase::forward ? 1 : 0] = true;
+  }
+  std::vector<std::uint32_t> now(has.size(), no_index);
+  std::uint32_t count = 0;
+  for (std::size_t b = 0; b < has.size(); ++b)
+    if (has[b][0] && has[b][1]) now[b] = count++;
+  for (std::uint32_t& block : result) block = block < now.size() ? now[block] : no_index;
   return result;
 }
 
