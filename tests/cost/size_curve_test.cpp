@@ -1,7 +1,5 @@
 #include <shardweave/core/random.hpp>
-#include <shardweave/cost/affine_fit.hpp>
 #include <shardweave/cost/detail/group_rows.hpp>
-#include <shardweave/cost/saturation.hpp>
 #include <shardweave/cost/size_curve.hpp>
 
 #include <doctest/doctest.h>
@@ -151,79 +149,6 @@ TEST_SUITE("size_curve") {
     CHECK_THROWS_AS(size_curve(points_of({{1, 0}})), error);
     CHECK_THROWS_AS(size_curve(points_of({{1, std::nan("")}})), error);
     CHECK_THROWS_AS(size_curve(points_of({{1, std::numeric_limits<double>::infinity()}})), error);
-  }
-}
-
-TEST_SUITE("fit_affine") {
-  TEST_CASE("latency and scale are found in spite of outliers") {
-    std::vector<time_pair> pairs;
-    for (int i = 0; i < 20; ++i) {
-      const double predicted = std::exp2(i);
-      pairs.push_back({predicted, 15 + 1.25 * predicted});
-    }
-    pairs[0].measured_us *= 10;  // a first call
-    pairs[11].measured_us *= 3;
-    const affine_correction c = fit_affine(pairs);
-    CHECK(c.offset_us == doctest::Approx(15).epsilon(1e-3));
-    CHECK(c.scale == doctest::Approx(1.25).epsilon(1e-3));
-  }
-
-  TEST_CASE("neither figure is negative, and few pairs are enough") {
-    const std::vector<time_pair> faster_than_through_zero{{10, 2}, {20, 12}, {40, 32}, {80, 72}};
-    const affine_correction c = fit_affine(faster_than_through_zero);
-    CHECK(c.offset_us >= 0);
-    CHECK(c.scale > 0);
-    const std::vector<time_pair> falling{{10, 30}, {20, 20}, {40, 10}};
-    CHECK(fit_affine(falling).scale >= 0);
-    CHECK(fit_affine({})(7) == 7);
-    const std::vector<time_pair> one{{10, 25}};
-    CHECK(fit_affine(one)(10) == doctest::Approx(25));
-    const std::vector<time_pair> zero{{0, 25}};
-    CHECK(fit_affine(zero).offset_us >= 0);
-  }
-}
-
-TEST_SUITE("saturated_line") {
-  TEST_CASE("figures that made the points are found again") {
-    for (const double power : {0.3, 0.5, 0.8}) {
-      const saturated_line truth{20, 400, 8e6, power};
-      std::vector<timed_size> points;
-      for (int i = 10; i <= 32; ++i) points.push_back({bytes(std::int64_t{1} << i), truth.at(std::exp2(i))});
-      const saturated_line found = fit_saturated_line(points);
-      CHECK(found.power == doctest::Approx(power));
-      CHECK(found.latency_us == doctest::Approx(20).epsilon(0.01));
-      CHECK(found.bandwidth == doctest::Approx(400).epsilon(0.01));
-      CHECK(found.half_size == doctest::Approx(8e6).epsilon(0.05));
-    }
-  }
-
-  TEST_CASE("a line grows with the size, and times that do not grow are latency") {
-    const saturated_line line{5, 100, 1e7, 0.9};
-    for (double s = 1; s < 1e12; s *= 1.1) CHECK(line.at(s * 1.1) >= line.at(s));
-    CHECK(line.at(0) == 5);
-    const std::vector<timed_size> flat{{bytes(1000), 9}, {bytes(2000), 9}};
-    CHECK(fit_saturated_line(flat).at(1500) == doctest::Approx(9).epsilon(0.05));
-    CHECK_THROWS_WITH_AS(fit_saturated_line({}), "a line of times needs a measurement", error);
-  }
-
-  TEST_CASE("a policy keeps the latency of its base and reaches half of its bandwidth at the half size") {
-    const alpha_beta base(find_device("h100"));
-    const saturating model(base, 32e6);
-    const auto plain = base.estimate(collective::all_reduce, bytes(32'000'000), {8, 1});
-    const auto slow = model.estimate(collective::all_reduce, bytes(32'000'000), {8, 1});
-    CHECK(slow.latency_us == plain.latency_us);
-    CHECK(slow.bandwidth_us == doctest::Approx(2 * plain.bandwidth_us));
-    CHECK(slow.time_us == doctest::Approx(slow.latency_us + slow.bandwidth_us));
-    CHECK(model.estimate(collective::all_reduce, bytes(0), {8, 1}).time_us == plain.latency_us);
-    CHECK(model.estimate(collective::all_reduce, bytes(8), {1, 1}).time_us == 0);
-    double last = 0;
-    for (double s = 1; s < 1e12; s *= 1.3) {
-      const double now = model.estimate(collective::all_gather, bytes(static_cast<std::int64_t>(s)), {8, 4}).time_us;
-      CHECK(now >= last);
-      last = now;
-    }
-    CHECK_THROWS_AS(saturating(base, 1e6, 1.5), error);
-    CHECK_THROWS_AS(saturating(base, -1.0), error);
   }
 }
 
