@@ -74,6 +74,41 @@ TEST_SUITE("memory") {
     CHECK_FALSE(found.rows[1].may_offload);  // its values are needed at once
   }
 
+  TEST_CASE("a view of a value in the next block makes nothing, it reads the value") {
+    sw::task_graph_builder builder;
+    std::vector<std::uint32_t> block;
+    const auto add = [&](const char* name, sw::task_kind kind, sw::phase when, std::vector<task_index> inputs,
+                         std::uint32_t in_block, std::uint32_t storage, std::int64_t time) {
+      sw::task_record r{.name = name, .op = "op", .kind = kind, .inputs = std::move(inputs), .when = when};
+      r.duration = sw::nanoseconds(time);
+      r.outputs = {{.size = mebibytes(8), .storage = storage}};
+      block.push_back(in_block);
+      return builder.add_task(r);
+    };
+    const auto own = [&] { return builder.add_storage(mebibytes(8)); };
+    using k = sw::task_kind;
+    using p = sw::phase;
+    const auto data = add("data", k::input, p::forward, {}, no_index, own(), 0);
+    const auto a = add("a", k::other, p::forward, {data}, 0, own(), 50);
+    const auto b = add("b", k::other, p::forward, {a}, 0, own(), 60);
+    const std::uint32_t shown = own();
+    const auto c = add("c", k::other, p::forward, {b}, 0, shown, 70);
+    const auto view = add("view", k::view, p::forward, {c}, 1, shown, 3);
+    const auto d = add("d", k::other, p::forward, {view}, 1, own(), 30);
+    const auto loss = add("loss", k::other, p::forward, {d}, no_index, own(), 0);
+    const auto late = add("late", k::other, p::backward, {loss, d, view}, 1, own(), 0);
+    add("later", k::other, p::backward, {late, a, b, c}, 0, own(), 0);
+    const sw::activation_blocks found = sw::activation_blocks_of(std::move(builder).build(), block);
+    REQUIRE(found.blocks.size() == 2);
+    REQUIRE(found.blocks[0].values.size() == 3);
+    CHECK(found.blocks[0].values[2].time == sw::nanoseconds(70));
+    CHECK_FALSE(found.blocks[0].values[2].may_drop);  // the next block reads it
+    REQUIRE(found.blocks[1].values.size() == 1);
+    CHECK(found.blocks[1].values[0].name == "d");
+    CHECK(found.blocks[1].values[0].time == sw::nanoseconds(30));
+    CHECK(found.blocks[1].values[0].inputs.empty());
+  }
+
   TEST_CASE("beside values live what is given, gradients and the loss") {
     const training t = two_blocks();
     const sw::activation_blocks found = sw::activation_blocks_of(t.graph, t.block);

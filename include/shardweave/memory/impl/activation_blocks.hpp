@@ -147,8 +147,9 @@ class block_reader {
     for (task_index t = 0; t < g_.size(); ++t) {
       if (is_late(t) || block_of_[t] == no_index) continue;
       for (std::size_t i = 0; i < g_.output_count(t); ++i)
-        if (const std::uint32_t s = g_.output_storage(t, i); s != no_index && uses_[s].value != no_index)
-          add_maker(t, s);
+        if (const std::uint32_t s = g_.output_storage(t, i);
+            s != no_index && uses_[s].value != no_index && block_of_[uses_[s].made] == block_of_[t])
+          add_maker(t, s);  // not by a view in another block, which reads the value
     }
     result_.rates.resize(blocks());
     if (options_.host_bandwidth > 0) allow_copies();
