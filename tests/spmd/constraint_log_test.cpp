@@ -1,113 +1,25 @@
+#include "spmd/small_chain.hpp"
 #include <shardweave/core/random.hpp>
-#include <shardweave/cost/node_table.hpp>
-#include <shardweave/models/alias_pass.hpp>
-#include <shardweave/models/graph_builder.hpp>
 #include <shardweave/solve/exhaustive.hpp>
-#include <shardweave/spmd/conflicting_demands.hpp>
 #include <shardweave/spmd/constraint_log.hpp>
-#include <shardweave/spmd/smallest_conflict.hpp>
 
 #include <doctest/doctest.h>
 #include <support/refusal.hpp>
-#include <support/scale.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace constraint_log_tests {
 namespace {
 
+using namespace small_chains;
 using namespace shardweave;
 using shardweave_test::refusal_of;
-using model_type = spmd_cost_model;
-
-sharding lying(const char* text) { return sharding::parse(text); }
-
-/// `layers` times y = relu(x w), with gradients of the weights; weights are kept in f32 and used in bf16.
-computation chain(std::int64_t layers, std::int64_t width = 64) {
-  graph_builder b("chain");
-  auto x = b.input("x", {{256, width}, dtype::bf16});
-  std::vector<graph_builder::value> weights, narrow, inputs;
-  for (std::int64_t l = 0; l < layers; ++l) {
-    b.layer(l);
-    weights.push_back(b.parameter("layers." + std::to_string(l) + ".w", {{width, width}, dtype::f32}));
-    narrow.push_back(b.cast(weights.back(), dtype::bf16));
-    inputs.push_back(x);
-    x = b.einsum("bk,kn->bn", {x, narrow.back()});
-  }
-  b.layer(-1).result(x);
-  b.when(phase::backward);
-  auto g = b.tangent("dy", x);
-  for (std::int64_t l = layers; l-- > 0;) {
-    const auto i = static_cast<std::size_t>(l);
-    b.layer(l).gradient(weights[i], b.cast(b.einsum("bk,bn->kn", {inputs[i], g}), dtype::f32));
-    if (l > 0) g = b.einsum("bn,kn->bk", {g, narrow[i]});
-  }
-  return insert_aliases(b.finish());
-}
-
-model_type model_of(computation graph, const char* mesh, spmd_options options = {}) {
-  const device_profile h100 = find_device("h100");
-  return {std::move(graph), device_mesh::parse(mesh), roofline{h100}, node_table<>(h100), standard_rules(), options};
-}
-
-std::uint32_t number_of(const model_type& model, const std::string& name) {
-  const auto& operations = model.operations().operations;
-  const auto at = std::ranges::find(operations, name, &operation::name);
-  REQUIRE(at != operations.end());
-  return static_cast<std::uint32_t>(at - operations.begin());
-}
-
-/// Where an operation's result lies in the best placement.
-std::string placed(const model_type& model, const constraint_log& log, const std::string& name) {
-  const auto found = exhaustive{}.solve(compile(describe(model.graph(), model, constraints_of(model, log))));
-  REQUIRE(found.status == solve_status::optimal);
-  const std::uint32_t v = number_of(model, name);
-  return model.strategies(v).strategies[found.choice[v]].outputs.front().to_string();
-}
 
 }  // namespace
-
-TEST_SUITE("demand") {
-  TEST_CASE("every demand has words that mean it again") {
-    const std::vector<std::pair<demand, std::string>> all{
-        {operations_placed{"layers.*.w", lying("S(0)R")}, "placed layers.*.w S(0)R"},
-        {operations_placed_along{"x", 1, dim_placement::shard(2)}, "placed_along x 1 S(2)"},
-        {inputs_placed{lying("S(0)P(avg)")}, "inputs S(0)P(avg)"},
-        {results_placed{lying("RR")}, "results RR"},
-        {gradients_paired{}, "pair_gradients"},
-        {layers_tied{}, "tie_layers"},
-        {parameters_shared{0.125, parameter_unit::ratio}, "parameter_share 0.125 ratio"},
-        {parameters_shared{1, parameter_unit::size}, "parameter_share 1 size"},
-        {parameters_limited{bytes(16'000'000'000)}, "parameter_bytes 16000000000"},
-        {memory_limited{bytes(80'000'000'000), 12.5}, "memory_bytes 80000000000 state 12.5"}};
-    for (const auto& [what, words] : all) {
-      CHECK(to_string(what) == words);
-      CHECK(parse_demand(words) == what);
-    }
-    CHECK(parse_demand("  inputs   R ") == demand(inputs_placed{lying("R")}));
-  }
-
-  TEST_CASE("other words are refused") {
-    for (const std::string line :
-         {"", "place x R", "placed x", "placed x R R", "placed_along x one R", "placed_along x 1 RR",
-          "parameter_share 0.5 gigabytes", "parameter_share half ratio", "parameter_bytes 1e9", "memory_bytes 5",
-          "memory_bytes 5 with 8", "memory_bytes 5 state many", "pair_gradients please", "tie_layers 3"})
-      CHECK(refusal_of([&] { (void)parse_demand(line); }).starts_with("'" + line + "' is no demand, expected "));
-    CHECK(refusal_of([] { (void)parse_demand("placed x"); }) ==
-          "'placed x' is no demand, expected one like 'placed layers.*.wq S(0)R'");
-    CHECK(refusal_of([] { (void)parse_demand("place x R"); }) ==
-          "'place x R' is no demand, expected one that begins with one of placed, placed_along, inputs, results, "
-          "pair_gradients, tie_layers, parameter_share, parameter_bytes, memory_bytes");
-    for (const std::string_view example : detail::demand_examples) CHECK(to_string(parse_demand(example)) == example);
-    CHECK(refusal_of([] { (void)parse_demand("inputs Q"); }).starts_with("'Q' is no sharding"));
-  }
-}
 
 TEST_SUITE("constraint_log") {
   TEST_CASE("records keep their numbers, and what is removed is gone") {
@@ -294,86 +206,6 @@ TEST_SUITE("constraint_log") {
     };
     CHECK(communication(false).contains("P>S(0)"));
     CHECK(communication(true).empty());
-  }
-}
-
-TEST_SUITE("smallest_conflict") {
-  TEST_CASE("the set is one of least size among all subsets") {
-    random_source random(3);
-    for (std::size_t round = 0; round < shardweave_test::at_scale(200); ++round) {
-      const std::size_t count = 3 + random.below(6);
-      std::vector<std::size_t> conflicts;  // as bit sets: a set of demands holds if it contains none of these
-      for (std::size_t k = random.below(5); k-- > 0;) conflicts.push_back(1 + random.below((1U << count) - 1));
-      const auto holds = [&](std::size_t set) {
-        return std::ranges::none_of(conflicts, [&](std::size_t c) { return (set & c) == c; });
-      };
-      std::size_t questions = 0;
-      const auto found = smallest_conflict(count, [&](std::span<const std::size_t> chosen) {
-        ++questions;
-        std::size_t set = 0;
-        for (const std::size_t i : chosen) set |= std::size_t{1} << i;
-        CHECK(std::ranges::is_sorted(chosen));
-        return holds(set);
-      });
-      std::size_t least = count + 1;
-      for (std::size_t set = 0; set < (std::size_t{1} << count); ++set)
-        if (!holds(set)) least = std::min(least, static_cast<std::size_t>(std::popcount(set)));
-      std::size_t set = 0;
-      for (const std::size_t i : found) set |= std::size_t{1} << i;
-      CHECK(found.size() == (least > count ? 0 : least));
-      CHECK(holds(set) == found.empty());
-      CHECK(questions <= (std::size_t{1} << count) * count);
-    }
-  }
-
-  TEST_CASE("one culprit among many is found in few questions") {
-    std::size_t questions = 0;
-    const auto found = smallest_conflict(40, [&](std::span<const std::size_t> chosen) {
-      ++questions;
-      return std::ranges::find(chosen, 17U) == chosen.end();
-    });
-    CHECK(found == std::vector<std::size_t>{17});
-    CHECK(questions <= 44);
-  }
-
-  TEST_CASE("a contradiction without demands is an error") {
-    CHECK(refusal_of([] { (void)smallest_conflict(2, [](std::span<const std::size_t>) { return false; }); }) ==
-          "there is no assignment even without any of the 2 demands");
-  }
-}
-
-TEST_SUITE("conflicting_demands") {
-  TEST_CASE("of many demands, the fewest that contradict each other are told in the user's words") {
-    const model_type model = model_of(chain(2), "8");
-    constraint_log log;
-    log.add(inputs_placed{lying("S(0)")});
-    log.add(operations_placed{"layers.1.w", lying("S(1)")});
-    log.add(gradients_paired{});
-    log.add(results_placed{lying("S(0)")});
-    CHECK(conflicting_demands(model, log, exhaustive{}).empty());
-    log.add(operations_placed{"backward.layers.1.cast.result", lying("R")});
-    log.add(parameters_limited{bytes(100'000)});
-    log.add(layers_tied{});
-    std::string told;
-    for (const auto& r : conflicting_demands(model, log, exhaustive{})) told += to_string(r.what) + "; ";
-    CHECK(told == "placed layers.1.w S(1); pair_gradients; placed backward.layers.1.cast.result R; ");
-  }
-
-  TEST_CASE("memory that is too small contradicts what is kept whole") {
-    const model_type model = model_of(chain(2), "8");
-    constraint_log log;
-    log.add(inputs_placed{lying("S(0)")});
-    log.add(layers_tied{});
-    log.add(operations_placed{"layers.0.w", lying("R")});
-    log.add(parameters_limited{bytes(17'000)});  // 16384 for one and 2048 for a part of the other would be more
-    std::string told;
-    for (const auto& r : conflicting_demands(model, log, exhaustive{})) told += std::to_string(r.id) + " ";
-    CHECK(told == "3 4 ");
-    log.remove(3);
-    CHECK(conflicting_demands(model, log, exhaustive{}).empty());
-    const auto limit = log.add(parameters_limited{bytes(4'000)});  // less than both cut in 8
-    REQUIRE(conflicting_demands(model, log, exhaustive{}).size() == 1);
-    CHECK(conflicting_demands(model, log, exhaustive{}).front().id == limit);
   }
 }
 

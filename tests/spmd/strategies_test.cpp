@@ -1,14 +1,11 @@
+#include "spmd/strategy_texts.hpp"
 #include <shardweave/models/llama.hpp>
-#include <shardweave/models/llama_config.hpp>
-#include <shardweave/spmd/rules/contraction.hpp>
-#include <shardweave/spmd/rules/shape.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/strategies.hpp>
 #include <shardweave/spmd/strategy_list.hpp>
 
 #include <doctest/doctest.h>
 #include <support/published_llama.hpp>
-#include <support/scale.hpp>
 #include <support/skipped.hpp>
 
 #include <algorithm>
@@ -22,9 +19,8 @@ using namespace shardweave;
 namespace strategies_tests {
 namespace {
 
+using namespace strategy_texts;
 using shardweave_test::published_llama;
-
-const roofline h100{find_device("h100")};
 
 struct totals {
   std::size_t strategies = 0;
@@ -48,24 +44,6 @@ totals count(const computation& graph, const strategy_space& space) {
 
 totals count(const computation& graph, const std::string& mesh) {
   return count(graph, enumerate_strategies(graph, device_mesh::parse(mesh), h100, standard_rules()));
-}
-
-operation source(const char* name, tensor value, role kind = role::input) {
-  return {name, "input", phase::forward, kind, {}, {std::move(value)}};
-}
-
-std::string text(const mesh_strategy& s) {
-  std::string label;
-  for (const sharding& in : s.inputs) label += (label.empty() ? "" : ",") + in.to_string();
-  label += "->";
-  for (const sharding& out : s.outputs) label += out.to_string();
-  return label;
-}
-
-std::vector<std::string> texts(const strategy_list& list) {
-  std::vector<std::string> labels;
-  for (const mesh_strategy& s : list.strategies) labels.push_back(text(s));
-  return labels;
 }
 
 }  // namespace
@@ -136,27 +114,6 @@ TEST_SUITE("enumerate_strategies") {
       shared += fresh ? 0 : 1;
     }
     CHECK(shared > 7000);
-  }
-
-  TEST_CASE("classes are the distinct shardings of a result or an argument") {
-    const computation graph = llama_training_graph(published_llama(4096, 1, 32, 14336, false), {64, 256});
-    const strategy_space space = enumerate_strategies(graph, device_mesh::parse("8x8"), h100, standard_rules());
-    for (const auto& list : space.lists)
-      for (const bool results : {true, false}) {
-        const auto& all = results ? list->outputs : list->inputs;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-          std::set<std::uint64_t> keys;
-          bool exact = true;
-          for (std::size_t s = 0; s < list->size(); ++s) {
-            const sharding mine = results ? list->strategies[s].outputs[i] : list->strategies[s].inputs[i];
-            exact = exact && all[i].distinct[all[i].of[s]] == mine;
-            keys.insert(mine.key());
-          }
-          CHECK(exact);
-          CHECK(keys.size() == all[i].distinct.size());
-        }
-        CHECK(list->compute_us.size() == list->size());
-      }
   }
 
   TEST_CASE("computation is that of the largest shard") {
@@ -270,87 +227,6 @@ TEST_SUITE("enumerate_strategies") {
     graph.operations[1].with.equation = "mm,kn->mn";
     CHECK_THROWS_WITH_AS(enumerate_strategies(graph, mesh, h100, standard_rules()),
                          "operation 'y': einsum 'mm,kn->mn' repeats a letter in one argument", error);
-  }
-}
-
-TEST_SUITE("rule_table") {
-  // the last dimension stays together, all others may be cut
-  struct row_rule {
-    std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
-      std::vector<dim_strategy> ways{{{dim_placement()}, {dim_placement()}}};
-      for (std::size_t d = 0; d + 1 < view.outputs.front().rank(); ++d)
-        ways.push_back({{dim_placement::shard(d)}, {dim_placement::shard(d)}});
-      return ways;
-    }
-  };
-  static_assert(dim_rule<row_rule>);
-  static_assert(!follow_rule<row_rule>);
-  static_assert(!mesh_rule<row_rule>);
-  static_assert(follow_rule<view_rule> && !dim_rule<view_rule>);
-  static_assert(dim_rule<einsum_rule> && !mesh_rule<einsum_rule>);
-  static_assert(!dim_rule<int> && !follow_rule<int> && !mesh_rule<int>);
-
-  computation one(const char* op) {
-    computation graph;
-    graph.operations = {source("x", {{8, 6, 4}}), {"y", op, phase::forward, role::none, {0}, {{{8, 6, 4}}}}};
-    return graph;
-  }
-
-  TEST_CASE("an operator of the user's own is one call") {
-    rule_table rules = standard_rules();
-    rules.add("row_softmax", row_rule{}, {.is_view = false, .flops = [](const operation_view& view) {
-                                            return 1e9 * static_cast<double>(view.inputs[0].element_count());
-                                          }});
-    const strategy_space space = enumerate_strategies(one("row_softmax"), device_mesh::parse("2x2"), h100, rules);
-    CHECK(texts(space.of(1)) == std::vector<std::string>{"RR->RR", "RS(0)->RS(0)", "RS(1)->RS(1)", "S(0)R->S(0)R",
-                                                         "S(0)S(0)->S(0)S(0)", "S(0)S(1)->S(0)S(1)", "S(1)R->S(1)R",
-                                                         "S(1)S(0)->S(1)S(0)", "S(1)S(1)->S(1)S(1)"});
-    CHECK(space.of(1).compute_us[0] == doctest::Approx(192e9 / 494e12 * 1e6 / 0.7));
-    CHECK(space.of(1).compute_us[1] == doctest::Approx(space.of(1).compute_us[0] / 2));
-  }
-
-  TEST_CASE("a rule for a whole mesh lists its strategies itself") {
-    rule_table rules = standard_rules();
-    rules.add("region",
-              [](const operation_view&, const device_mesh&) {
-                return std::vector<mesh_strategy>{{{sharding::parse("S(0)R")}, {sharding::parse("S(0)S(1)")}},
-                                                  {{sharding::parse("S(0)R")}, {sharding::parse("S(0)S(1)")}},
-                                                  {{sharding()}, {sharding::parse("RR")}}};
-              },
-              {.moves_data_only = true});
-    const strategy_space space = enumerate_strategies(one("region"), device_mesh::parse("2x2"), h100, rules);
-    CHECK(texts(space.of(1)) == std::vector<std::string>{"S(0)S(1)->S(0)R", "RR->-"});
-  }
-
-  TEST_CASE("a rule that places too few tensors, or none, is refused") {
-    rule_table rules = standard_rules();
-    rules.add("short",
-              [](const operation_view&, std::int64_t) {
-                return std::vector<dim_strategy>{{{dim_placement()}, {}}};
-              },
-              {.moves_data_only = true});
-    CHECK_THROWS_WITH_AS(enumerate_strategies(one("short"), device_mesh::parse("2"), h100, rules),
-                         "the rule of operation 'y' (short) places 0 tensors, expected 1", error);
-    rules.add("whole",
-              [](const operation_view&, const device_mesh&) {
-                return std::vector<mesh_strategy>{{{sharding::parse("R")}, {}}};
-              },
-              {.moves_data_only = true});
-    CHECK_THROWS_WITH_AS(enumerate_strategies(one("whole"), device_mesh::parse("2"), h100, rules),
-                         "the rule of operation 'y' (whole) places 0 arguments and 1 results, expected 1 and 1", error);
-    rules.add("never", [](const operation_view&, dim_placement, std::int64_t) { return std::optional<dim_strategy>(); },
-              {.moves_data_only = true});
-    CHECK_THROWS_WITH_AS(enumerate_strategies(one("never"), device_mesh::parse("2x2"), h100, rules),
-                         "operation 'y' (never) has no strategy on mesh 2x2", error);
-  }
-
-  TEST_CASE("a rule added again takes the place of the first") {
-    rule_table rules = standard_rules();
-    CHECK(rules.contains("neg"));
-    CHECK_FALSE(rules.contains("row_softmax"));
-    rules.add("neg", row_rule{}, {.moves_data_only = true});
-    CHECK(enumerate_strategies(one("neg"), device_mesh::parse("2"), h100, rules).of(1).size() == 3);
-    CHECK(enumerate_strategies(one("neg"), device_mesh::parse("2"), h100, standard_rules()).of(1).size() == 8);
   }
 }
 
