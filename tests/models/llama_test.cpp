@@ -1,8 +1,8 @@
 #include "finite_difference.hpp"
 #include "interpreter.hpp"
 #include "model_checks.hpp"
+#include "models/llama_figures.hpp"
 #include "plain_model.hpp"
-#include <shardweave/core/error.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
 
@@ -29,27 +29,14 @@ namespace sw = shardweave;
 namespace llama_tests {
 namespace {
 
+using namespace llama_figures;
 using shardweave_test::published_llama;
-
 const sw::llama_config llama_3b = published_llama(3072, 28, 24, 8192, true, "llama3-3b");
 
 /// The published model of that size, written down once.
 const sw::computation& graph_of_3b() {
   static const sw::computation graph = sw::llama_training_graph(llama_3b, {64, 256});
   return graph;
-}
-
-sw::llama_config tiny(bool tied) {
-  return {.name = "tiny",
-          .hidden_size = 8,
-          .num_hidden_layers = 2,
-          .num_attention_heads = 2,
-          .num_key_value_heads = 1,
-          .intermediate_size = 12,
-          .vocab_size = 11,
-          .tie_word_embeddings = tied,
-          .rope_theta = 100,
-          .rms_norm_eps = 1e-3};
 }
 
 using plain_model::row;
@@ -375,39 +362,6 @@ TEST_SUITE("llama_training_graph") {
     CHECK(refusal({.batch = 2, .sequence = 6, .loss = sw::training_loss::fused, .loss_chunks = 0}) ==
           "model 'tiny': the loss of a sequence of 6 has no 0 equal chunks");
     CHECK(refusal({.batch = 2, .sequence = 6, .loss_chunks = 3}) == "model 'tiny': chunks are of a loss, found logits");
-  }
-
-  TEST_CASE("figures that make no model are refused") {
-    sw::llama_config config = tiny(false);
-    config.num_attention_heads = 3;
-    CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(config, {2, 4}),
-                         "model 'tiny': hidden_size is 8, expected a multiple of twice num_attention_heads (6)",
-                         sw::error);
-    config = tiny(false);
-    config.num_key_value_heads = 0;
-    CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(config, {2, 4}),
-                         "model 'tiny': num_key_value_heads is 0, expected a positive number", sw::error);
-    config.num_key_value_heads = 3;
-    CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(config, {2, 4}),
-                         "model 'tiny': num_attention_heads is 2, expected a multiple of num_key_value_heads (3)",
-                         sw::error);
-    config = tiny(false);
-    config.head_dim = -2;
-    CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(config, {2, 4}),
-                         "model 'tiny': head_dim is -2, expected 0 or a positive number", sw::error);
-    config.head_dim = 3;
-    CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(config, {2, 4}),
-                         "model 'tiny': head_dim is 3, expected an even number", sw::error);
-    config = tiny(false);
-    config.rope_theta = -1;
-    CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(config, {2, 4}),
-                         "model 'tiny': rope_theta is -1, expected a positive number", sw::error);
-    CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(tiny(false), {2, 0}),
-                         "model 'tiny': batch is 2 and sequence 0, expected positive numbers", sw::error);
-    const std::int64_t many = 3'000'000'000;
-    CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(tiny(false), {many, many}),
-                         doctest::Contains("is more than any step takes, expected 1000000000000 tokens at most"),
-                         sw::error);
   }
 }
 
