@@ -1,6 +1,4 @@
-#include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/greedy.hpp>
-#include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 
 #include <doctest/doctest.h>
@@ -17,6 +15,7 @@ namespace sw = shardweave;
 
 namespace greedy_tests {
 namespace {
+
 /// Parameters, each gathered and multiplied into a running value.
 struct layers {
   sw::task_graph_builder b;
@@ -57,32 +56,13 @@ struct layers {
     return std::move(b).build();
   }
 };
+
 std::size_t count(const sw::bucketing_result& r, sw::decision_reason reason) {
   return static_cast<std::size_t>(
       std::count_if(r.decisions.begin(), r.decisions.end(), [&](const auto& d) { return d.reason == reason; }));
 }
-}  // namespace
 
-TEST_SUITE("bucket_keys") {
-  TEST_CASE("equal operation, group, dtype and reduction make equal keys, all_to_all has none") {
-    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(50U, 10U); ++seed) {
-      const sw::task_graph g = random_tasks(seed, {.blocks = 20, .communicates = 1});
-      const auto keys = sw::bucket_keys(g);
-      for (sw::task_index a = 0; a < g.size(); ++a) {
-        if (!g.is_collective(a) || g.collective(a).op == sw::collective::all_to_all) {
-          CHECK(keys[a] == sw::no_index);
-          continue;
-        }
-        for (sw::task_index b = 0; b < a; ++b) {
-          if (keys[b] == sw::no_index) continue;
-          const auto x = g.collective(a), y = g.collective(b);
-          CHECK((keys[a] == keys[b]) ==
-                (x.op == y.op && x.group == y.group && x.dtype == y.dtype && x.reduce == y.reduce));
-        }
-      }
-    }
-  }
-}
+}  // namespace
 
 TEST_SUITE("greedy") {
   TEST_CASE("small independent gathers go into one bucket") {

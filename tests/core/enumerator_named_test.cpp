@@ -1,5 +1,4 @@
 #include <shardweave/core/enumerator_named.hpp>
-#include <shardweave/core/phase.hpp>
 
 #include <doctest/doctest.h>
 
@@ -11,7 +10,6 @@ namespace enumerator_named_tests {
 namespace {
 
 namespace sw = shardweave;
-
 enum class fruit : std::uint8_t { apple, pear };
 constexpr std::array<std::string_view, 2> fruit_names = {"apple", "pear"};
 
@@ -23,11 +21,6 @@ TEST_SUITE("enumerator_named") {
     CHECK(sw::enumerator_named<fruit>(fruit_names, "pear") == fruit::pear);
     for (const std::string_view other : {"", "Pear", "pears", "pea"})
       CHECK_FALSE(sw::enumerator_named<fruit>(fruit_names, other).has_value());
-  }
-  TEST_CASE("a phase is called as it is read") {
-    for (const sw::phase p : {sw::phase::forward, sw::phase::backward, sw::phase::update})
-      CHECK(sw::phase_from(sw::name_of(p)) == p);
-    CHECK_FALSE(sw::phase_from("sideways").has_value());
   }
 }
 

@@ -1,19 +1,15 @@
 #include <shardweave/core/random.hpp>
-#include <shardweave/engine/half_number.hpp>
 #include <shardweave/engine/payload.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +17,7 @@ namespace sw = shardweave;
 
 namespace payload_tests {
 namespace {
+
 using buffer = std::vector<std::byte>;
 
 /// A collective by its definition, on the buffers of all ranks, which hold numbers of one type.
@@ -111,28 +108,8 @@ std::string way_there_and_back(const sw::payload_shape& shape) {
     return std::string();
   });
 }
-}  // namespace
 
-TEST_SUITE("half_number") {
-  TEST_CASE("whole numbers are exact up to 2048, and other bits are read as binary16 has them") {
-    for (int i = 0; i <= 2048; ++i) CHECK(sw::half_number(i) == i);
-    const auto read = [](std::uint16_t bits) -> double { return std::bit_cast<sw::half_number>(bits); };
-    for (const auto& [bits, value] : std::vector<std::pair<int, double>>{{0x3c00, 1},
-                                                                         {0xbc00, -1},
-                                                                         {0x3800, 0.5},
-                                                                         {0x6800, 2048},
-                                                                         {0x7bff, 65504},
-                                                                         {0x0001, 0x1p-24},
-                                                                         {0x03ff, 0x3ffp-24},
-                                                                         {0x0400, 0x1p-14},
-                                                                         {0x8000, 0}})
-      CHECK(read(static_cast<std::uint16_t>(bits)) == value);
-    CHECK(read(0xfc00) == -HUGE_VAL);
-    CHECK(std::isnan(read(0x7e00)));
-    CHECK(sw::half_number(1).bits() == 0x3c00);
-    CHECK(sw::half_number(2048).bits() == 0x6800);
-  }
-}
+}  // namespace
 
 TEST_SUITE("payload") {
   TEST_CASE("what is expected is what the definition of each collective gives, alone and in buckets") {

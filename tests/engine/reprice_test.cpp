@@ -1,20 +1,16 @@
-#include <shardweave/engine/busy_work.hpp>
 #include <shardweave/engine/group_ranks.hpp>
-#include <shardweave/engine/rank_correlation.hpp>
 #include <shardweave/engine/reprice.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
 
-#include <chrono>
-#include <cmath>
-#include <string>
 #include <vector>
 
 namespace sw = shardweave;
 
 namespace reprice_tests {
 namespace {
+
 /// Ten microseconds for each rank, and one for each byte.
 struct by_hand {
   sw::collective_estimate estimate(sw::collective, sw::bytes size, sw::group_shape group) const {
@@ -23,6 +19,7 @@ struct by_hand {
     return e;
   }
 };
+
 }  // namespace
 
 TEST_SUITE("group_ranks") {
@@ -88,33 +85,6 @@ TEST_SUITE("reprice") {
     CHECK(sw::shapes_of(groups, 8, 8) == std::vector<sw::group_shape>{{4, 1}, {2, 1}, {8, 1}});
     CHECK_THROWS_WITH_AS(sw::shapes_of(groups, 8, 3),
                          "group 0 has 3 of its 4 ranks on the first node, expected as many on each", sw::error);
-  }
-}
-
-TEST_SUITE("rank_correlation") {
-  TEST_CASE("it is 1 for the same order, -1 for the opposite, and counts ties neither way") {
-    const std::vector<double> a{1, 2, 3, 4}, same{10, 20, 21, 90}, opposite{4, 3, 2, 1}, one_swap{1, 3, 2, 4};
-    CHECK(sw::rank_correlation(a, same) == 1);
-    CHECK(sw::rank_correlation(a, opposite) == -1);
-    CHECK(sw::rank_correlation(a, one_swap) == doctest::Approx(4.0 / 6));
-    const std::vector<double> tied{1, 1, 2, 3}, flat{5, 5, 5, 5};
-    CHECK(sw::rank_correlation(a, tied) == doctest::Approx(5 / std::sqrt(6.0 * 5)));
-    CHECK(std::isnan(sw::rank_correlation(a, flat)));
-  }
-}
-
-TEST_SUITE("busy_work") {
-  TEST_CASE("work is done in slices, each followed by a call, and never in less than its time") {
-    sw::busy_work work(sw::nanoseconds(2'000'000));
-    CHECK(work.units_per_ns() > 0);
-    int calls = 0;
-    const auto begin = std::chrono::steady_clock::now();
-    work.run(sw::nanoseconds(1'050'000), sw::nanoseconds(100'000), [&] { ++calls; });
-    const auto took = std::chrono::steady_clock::now() - begin;
-    CHECK(calls == 11);
-    CHECK(took > std::chrono::microseconds(500));  // a core that speeds up afterwards may halve it
-    work.run(sw::nanoseconds(0), sw::nanoseconds(100), [&] { ++calls; });
-    CHECK(calls == 11);
   }
 }
 

@@ -1,17 +1,16 @@
 #include <shardweave/report/detail/escape.hpp>
-#include <shardweave/report/text_sink.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace sw = shardweave;
 
 namespace escape_tests {
 namespace {
+
 template <class Append>
 std::string with(Append append, std::string_view text) {
   std::string out;
@@ -34,6 +33,7 @@ bool is_utf8_character(std::string_view text) {
   const unsigned least = n == 2 ? 0x80 : n == 3 ? 0x800 : 0x10000;
   return code >= least && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
 }
+
 }  // namespace
 
 TEST_SUITE("report escapes") {
@@ -59,30 +59,6 @@ TEST_SUITE("report escapes") {
     CHECK(with(sw::detail::append_dot, name) == "a\\\"b\\\\c<d>&e\\nf,g \xC3\xA4\xEF\xBF\xBD");
     CHECK(with(sw::detail::append_csv, name) == "\"a\"\"b\\c<d>&e\nf,g\x01\xC3\xA4\xEF\xBF\xBD\"");
     CHECK(with(sw::detail::append_csv, "plain") == "plain");
-  }
-}
-
-TEST_SUITE("text_sink") {
-  TEST_CASE("pieces are handed on when they are large, the rest at the end, nothing twice") {
-    std::vector<std::string> pieces;
-    auto sink = [&](std::string_view piece) { pieces.emplace_back(piece); };
-    {
-      sw::detail::buffered_text<decltype(sink)> out(sink);
-      std::string expected;
-      for (int i = 0; i < 20'000; ++i) {
-        out.text += "12345678\n";
-        expected += "12345678\n";
-        out.pass();
-      }
-      out.flush();
-      out.flush();
-      std::string all;
-      for (const std::string& piece : pieces) all += piece;
-      CHECK(all == expected);
-    }
-    CHECK(pieces.size() == 3);  // 180,000 bytes in pieces of 65,536 and some
-    static_assert(sw::text_sink<decltype(sink)>);
-    static_assert(!sw::text_sink<std::string>);
   }
 }
 

@@ -1,3 +1,4 @@
+#include "report/explained_chain.hpp"
 #include <shardweave/core/error.hpp>
 #include <shardweave/placement/diff.hpp>
 #include <shardweave/placement/explain.hpp>
@@ -5,9 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,27 +16,8 @@ namespace sw = shardweave;
 namespace explain_tests {
 namespace {
 
+using namespace explained_chains;
 using choice_span = std::span<const sw::strategy>;
-
-/// a -> b -> c; b runs whole (4 us) or split (2 us), and split it gathers less from a and more for c.
-sw::placement_description<double> explain_chain() {
-  sw::placement_description<double> d;
-  d.unit = "us";
-  d.vertices = {{.name = "a", .op = "load", .compute = {3}},
-                {.name = "b", .op = "multiply", .labels = {"whole", "split"}, .compute = {4, 2}},
-                {.name = "c", .op = "add", .compute = {5}}};
-  const auto table = [&](std::size_t rows, std::size_t columns, std::vector<double> entries) {
-    d.tables.push_back(
-        std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_entries(rows, columns, entries)));
-    return static_cast<std::uint32_t>(d.tables.size() - 1);
-  };
-  d.edges = {{.from = 0, .to = 1, .communication = table(1, 2, {10, 6}), .transition = table(1, 2, {1, 0})},
-             {.from = 1, .to = 2, .communication = table(2, 1, {0, 2})}};
-  d.overlap = {{.edge = 0, .direction = sw::hiding::both}, {.edge = 1, .direction = sw::hiding::later}};
-  d.counted = sw::savings_form::strict;
-  return d;
-}
-const std::vector<sw::strategy> whole{0, 0, 0}, split{0, 1, 0};
 
 }  // namespace
 
@@ -136,40 +116,6 @@ TEST_SUITE("alternatives") {
           "split           2.000       6.000  2.000             chosen\n"
           "whole           4.000      11.000  0.000  forbidden  "
           "vertex 3 (e) takes strategy 0, whose cost is infinite and 1 more\n");
-  }
-}
-
-TEST_SUITE("assignment_text") {
-  TEST_CASE("every vertex on a line with what its arguments cost, then the whole, and what is broken") {
-    auto d = explain_chain();
-    d.constraints.fixed = {{.vertex = 1, .allowed = {1}, .why = "b is split"}};
-    d.constraints.budgets = {{.name = "memory", .high = 9, .terms = {{.vertex = 1, .usage = {8, 4}}}}};
-    CHECK(sw::assignment_text(d, choice_span(whole)) ==
-          "vertex  name  operation  strategy  computation  arguments\n"
-          "----------------------------------------------------------------------\n"
-          "     0  a     load       0               3.000\n"
-          "     1  b     multiply   whole           4.000  10.000 + 1.000 - 8.000\n"
-          "     2  c     add        0               5.000  0\n"
-          "\n"
-          "objective, us            15.000\n"
-          "  computation            12.000\n"
-          "  communication          10.000\n"
-          "  transition              1.000\n"
-          "  less savings            8.000\n"
-          "budget memory    8.000 of 9.000\n"
-          "broken: constraint 'b is split': vertex 1 (b) takes strategy whole\n");
-    d.counted = sw::savings_form::off;
-    d.edges.push_back({.from = 0, .to = 2, .slot = 1, .communication = 0});
-    d.vertices[0].compute = {sw::forbidden<double>};
-    d.tables[0] = std::make_shared<const sw::cost_table<double>>(
-        sw::cost_table<double>::from_entries(1, 1, std::vector<double>{2}));
-    d.edges[0].communication = sw::no_table;
-    const std::string text = sw::assignment_text(d, choice_span(split));
-    CHECK(text.find("\n     0  a     load       0           forbidden\n") != std::string::npos);
-    CHECK(text.find("\n     1  b     multiply   split           2.000  0\n") != std::string::npos);
-    CHECK(text.find("\n     2  c     add        0               5.000  2.000, 2.000\n") != std::string::npos);
-    CHECK(text.find("less savings") == std::string::npos);
-    CHECK(text.find("\nobjective, us         forbidden\n") != std::string::npos);
   }
 }
 

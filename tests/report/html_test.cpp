@@ -5,7 +5,6 @@
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/html_plan.hpp>
 #include <shardweave/report/memory_parts.hpp>
-#include <shardweave/report/reason_text.hpp>
 #include <shardweave/report/unit_text.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/simulate/simulate.hpp>
@@ -18,10 +17,8 @@
 #include <support/scale.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +31,7 @@ using shardweave_test::sized;
 
 namespace html_tests {
 namespace {
+
 using json = boost::json::value;
 
 std::size_t count_of(std::string_view what, std::string_view text) {
@@ -41,25 +39,30 @@ std::size_t count_of(std::string_view what, std::string_view text) {
   for (std::size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) ++n;
   return n;
 }
+
 std::string between(const std::string& text, std::string_view open, std::string_view close) {
   const std::size_t at = text.find(open);
   REQUIRE(at != std::string::npos);
   const std::size_t from = at + open.size();
   return text.substr(from, text.find(close, from) - from);
 }
+
 json data_of(const std::string& page) {
   return boost::json::parse(between(page, "<script type=\"application/json\" id=\"data\">", "</script>"));
 }
+
 std::vector<std::int64_t> numbers(const json& list) {
   std::vector<std::int64_t> all;
   for (const json& x : list.as_array()) all.push_back(x.as_int64());
   return all;
 }
+
 std::vector<std::int64_t> sums(const json& differences) {
   std::vector<std::int64_t> all = numbers(differences);
   for (std::size_t i = 1; i < all.size(); ++i) all[i] += all[i - 1];
   return all;
 }
+
 std::vector<std::string> names_of(const json& graph) {
   std::vector<std::string> names;
   for (const json& name : graph.at("names").as_array()) {
@@ -69,6 +72,7 @@ std::vector<std::string> names_of(const json& graph) {
   }
   return names;
 }
+
 /// As the page's script reads them.
 std::vector<sw::channel_span> spans_of(const sw::task_graph& g, const json& plan) {
   const json& s = plan.at("spans");
@@ -89,11 +93,13 @@ std::vector<sw::channel_span> spans_of(const sw::task_graph& g, const json& plan
   }
   return all;
 }
+
 std::int64_t sum_of(const json& list) {
   std::int64_t sum = 0;
   for (const std::int64_t n : numbers(list)) sum += n;
   return sum;
 }
+
 /// The cells of the row of that name in the table of figures.
 std::vector<std::string> row_of(const std::string& page, const std::string& name) {
   std::string row = between(page, "<th scope=\"row\">" + name + "</th>", "</tr>");
@@ -104,6 +110,7 @@ std::vector<std::string> row_of(const std::string& page, const std::string& name
   }
   return cells;
 }
+
 }  // namespace
 
 TEST_SUITE("html") {
@@ -359,14 +366,6 @@ TEST_SUITE("html") {
     cut.end.pop_back();
     CHECK_THROWS_WITH_AS(static_cast<void>(sw::html(small.graph, small.schedule, cut)),
                          "the timeline has 9 end times, expected one for each of 10 tasks", sw::error);
-  }
-
-  TEST_CASE("every reason has words of its own") {
-    std::set<std::string_view> words;
-    for (std::uint8_t r = 0; r <= static_cast<std::uint8_t>(sw::decision_reason::overlap); ++r)
-      words.insert(sw::reason_text(static_cast<sw::decision_reason>(r)));
-    CHECK(words.size() == std::size_t{static_cast<std::uint8_t>(sw::decision_reason::overlap)} + 1);
-    CHECK(!words.contains(""));
   }
 }
 }  // namespace html_tests

@@ -1,7 +1,7 @@
 #include "report/small_timeline.hpp"
+#include "report/svg_elements.hpp"
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/random.hpp>
-#include <shardweave/report/svg_comparison.hpp>
 #include <shardweave/report/svg_timeline.hpp>
 
 #include <doctest/doctest.h>
@@ -9,56 +9,23 @@
 #include <support/scale.hpp>
 
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace sw = shardweave;
 
 namespace svg_timeline_tests {
 namespace {
-/// Checks that tags are balanced, attributes quoted and references known; returns how many elements there are.
-std::size_t elements_of(const std::string& svg) {
-  std::vector<std::string> open;
-  std::size_t elements = 0;
-  for (std::size_t at = 0; at < svg.size();) {
-    if (svg[at] == '&') {
-      const std::string name = svg.substr(at, svg.find(';', at) - at);
-      REQUIRE((name == "&amp" || name == "&lt" || name == "&gt" || name == "&quot"));
-    }
-    if (svg[at] != '<') {
-      REQUIRE(svg[at] != '>');
-      ++at;
-      continue;
-    }
-    std::size_t end = at + 1;
-    bool quoted = false;
-    for (; end < svg.size() && (quoted || svg[end] != '>'); ++end) {
-      if (svg[end] == '"') quoted = !quoted;
-      REQUIRE(svg[end] != '<');
-    }
-    REQUIRE(end < svg.size());
-    const std::string tag = svg.substr(at + 1, end - at - 1);
-    if (tag[0] == '/') {
-      REQUIRE(!open.empty());
-      REQUIRE(open.back() == tag.substr(1));
-      open.pop_back();
-    } else {
-      ++elements;
-      if (tag.back() != '/') open.push_back(tag.substr(0, tag.find(' ')));
-    }
-    at = end + 1;
-  }
-  REQUIRE(open.empty());
-  return elements;
-}
+
+using namespace svg_elements;
+
 std::size_t count(const std::string& text, const std::string& what) {
   std::size_t n = 0;
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
   return n;
 }
+
 /// Pixels that each colour covers in each row (by its upper edge).
 std::map<std::pair<long, std::string>, long> covered(const std::string& svg) {
   std::map<std::pair<long, std::string>, long> all;
@@ -74,11 +41,13 @@ std::map<std::pair<long, std::string>, long> covered(const std::string& svg) {
   }
   return all;
 }
+
 sw::schedule original_order(const sw::task_graph& g) {
   sw::schedule s;
   for (sw::task_index t = 0; t < g.size(); ++t) s.order.push_back(t);
   return s;
 }
+
 /// Very many tasks on very many channels.
 sw::task_graph large(std::size_t tasks, std::uint32_t groups) {
   sw::task_graph_builder b;
@@ -97,6 +66,7 @@ sw::task_graph large(std::size_t tasks, std::uint32_t groups) {
   }
   return std::move(b).build();
 }
+
 }  // namespace
 
 TEST_SUITE("svg_timeline") {
@@ -206,40 +176,6 @@ TEST_SUITE("svg_timeline") {
     const small_timeline all = two_products();
     CHECK_THROWS_WITH_AS(sw::svg_timeline(all.graph, all.schedule, {}),
                          "the timeline has 0 start times, expected one for each of 10 tasks", sw::error);
-  }
-}
-
-TEST_SUITE("svg_comparison") {
-  TEST_CASE("both timelines stand on one time axis, the measured one below") {
-    const small_timeline all = two_products("two");
-    sw::timeline slower = all.line;  // everything takes twice as long
-    for (auto* times : {&slower.start, &slower.end})
-      for (sw::nanoseconds& t : *times) t *= 2;
-    for (sw::bucket_times& b : slower.buckets)
-      for (sw::nanoseconds* t : {&b.pack_start, &b.start, &b.end, &b.unpack_start, &b.unpack_end}) *t *= 2;
-    slower.end_to_end *= 2;
-    // half a pixel for ten nanoseconds
-    const sw::svg_timeline_options options{.width = 336, .hints = 0, .memory = false};
-    const std::string svg = sw::svg_comparison(all.graph, all.schedule, all.line, slower, options);
-    CHECK(elements_of(svg) > 20);
-    CHECK(svg.find("two, predicted: 3.36 ") < svg.find("two, measured: 6.72 "));
-    const std::size_t below = svg.find("<svg xmlns=\"http://www.w3.org/2000/svg\" y=\"");
-    REQUIRE(below != std::string::npos);
-    const std::string upper = svg.substr(0, below), lower = svg.substr(below);
-    CHECK(upper.find("<path fill=\"#4e79a7\" d=\"M151 37H201v22H151z\"/>") != std::string::npos);  // mm_1 20-1020
-    CHECK(lower.find("<path fill=\"#4e79a7\" d=\"M152 37H252v22H152z\"/>") != std::string::npos);  // mm_1 40-2040
-    CHECK(upper.find("<path fill=\"#59a14f\" d=\"M253 93H318v22H253z\"/>") != std::string::npos);  // reduce 2060-3360
-    CHECK(lower.find("<path fill=\"#59a14f\" d=\"M356 93H486v22H356z\"/>") != std::string::npos);  // reduce 4120-6720
-    // one picture on top of itself is the same twice
-    const std::string same =
-        sw::svg_comparison(all.graph, all.schedule, all.line, all.line, {.title = "t", .width = 336});
-    const auto once = [&](const char* what) {
-      std::string one =
-          sw::svg_timeline(all.graph, all.schedule, all.line, {.title = std::string("t, ") + what, .width = 336});
-      return one.substr(one.find('\n'));
-    };
-    CHECK(same.find(once("predicted")) != std::string::npos);
-    CHECK(same.find(once("measured")) != std::string::npos);
   }
 }
 

@@ -44,11 +44,11 @@ template <std::integral Number>
 }
 
 namespace detail {
-/// The value in the largest unit of which it is at least one, after rounding to two digits.
+/// The value in the largest unit of which it is at least one, after rounding to two digits, in the first unit to none.
 template <std::size_t N>
 [[nodiscard]] std::string in_unit(double value, double step, const std::array<std::string_view, N>& units) {
   std::size_t unit = 0;
-  while (unit + 1 < N && std::abs(value) >= (unit == 0 ? step : step - 0.005)) {
+  while (unit + 1 < N && std::abs(value) >= step - (unit == 0 ? 0.5 : 0.005)) {
     value /= step;
     ++unit;
   }
