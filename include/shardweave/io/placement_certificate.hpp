@@ -66,6 +66,15 @@ class multipliers_reader {
   row_price price_;
 };
 
+inline void write_reduction(json_writer& out, const placement_reduction& r) {
+  out.line().begin_object().key("rows").begin_list();
+  for (const budget_row& row : r.rows)
+    out.begin_object().member("budget", row.budget).member("time", row.time).end_object();
+  out.end_list().line().key("steps").begin_list();
+  for (const auto& step : r.steps) out.values(step);
+  out.end_list().end_object();
+}
+
 template <cost_value Cost>
 void write_savings_prices(json_writer& out, const placement_certificate<Cost>& c) {
   out.line().member("overlap", name_of(c.counted));
@@ -101,12 +110,18 @@ void write_certificate(json_writer& out, const placement_certificate<Cost>& c, c
     out.member("budget", r.budget).member("time", r.time).member("limit", r.of_lower_limit ? "low" : "high");
     out.end_object();
   }
+  if (!c.reductions.empty()) {
+    out.end_list().line().key("reductions").begin_list();
+    for (const placement_reduction& r : c.reductions) write_reduction(out, r);
+  }
   out.end_list().line().key("multipliers").begin_list();
   for (const placement_multipliers& m : c.multipliers) write_multipliers(out, m);
   out.end_list().line().key("cases").begin_list();
   for (const placement_case& one : c.cases) {
     out.line().begin_object();
-    if (one.multipliers) {
+    if (one.reduction) {
+      out.member("reduction", *one.reduction).list("cases", one.cases);
+    } else if (one.multipliers) {
       out.member("multipliers", *one.multipliers);
       if (!one.cases.empty()) out.list("cases", one.cases);
     } else {
@@ -138,6 +153,15 @@ template <cost_value Cost>
        json_required("budget", json_number(out.budget)), json_optional("time", json_number(out.time)),
        json_optional("limit", std::move(limit))});
   multipliers_reader multipliers;
+  placement_reduction reduction;
+  budget_row row;
+  auto rows = json_object({json_required("budget", json_number(row.budget)), json_optional("time", json_number(row.time))});
+  std::vector<std::uint32_t> step;
+  auto some_reduction = json_object({json_optional("rows", json_items(row, reduction.rows, std::move(rows))),
+                                     json_required("steps", json_list(json_numbers(step), [&] {
+                                                     reduction.steps.push_back(step);
+                                                     return std::string();
+                                                   }))});
   placement_case one;
   std::vector<strategy> part;
   bool is_split = false;
@@ -147,12 +171,12 @@ template <cost_value Cost>
   });
   parts.begin = [&] { is_split = true; };
   auto some_case = json_object(
-      {json_optional("multipliers", json_number(one.multipliers)), json_optional("vertex", json_number(one.vertex)),
+      {json_optional("reduction", json_number(one.reduction)),
+       json_optional("multipliers", json_number(one.multipliers)), json_optional("vertex", json_number(one.vertex)),
        json_optional("parts", std::move(parts)), json_optional("cases", json_numbers(one.cases))},
       [&] {
-        return std::string(one.multipliers.has_value() != std::exchange(is_split, false)
-                               ? ""
-                               : "needs multipliers or parts, and not both");
+        const int kinds = (one.reduction ? 1 : 0) + (one.multipliers ? 1 : 0) + (std::exchange(is_split, false) ? 1 : 0);
+        return std::string(kinds == 1 ? "" : "needs one of reduction, multipliers and parts");
       });
   auto form = json_value("\"windows\", \"strict\", \"inclusive\" or \"inclusive-twice\"", [&](const json_scalar& s) {
     for (const savings_form known :
@@ -175,6 +199,7 @@ template <cost_value Cost>
         json_optional("every_edge", json_flag(c.windows.every_edge)),
         json_optional("savings", json_items(prices, c.savings, std::move(some_prices))),
         json_optional("ruled_out", json_items(out, c.ruled_out, std::move(ruled_out))),
+        json_optional("reductions", json_items(reduction, c.reductions, std::move(some_reduction))),
         json_required("multipliers", multipliers.shape(c.multipliers)),
         json_required("cases", json_items(one, c.cases, std::move(some_case)))})
     fields.push_back(std::move(field));

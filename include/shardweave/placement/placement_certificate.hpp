@@ -94,10 +94,28 @@ struct strategies_ruled_out {
   bool of_lower_limit = false;
 };
 
-/// A case of a proof, one of three kinds: bounded by multipliers; or with strategies removed whose bound by multipliers
+/// A row: a budget at one time.
+struct budget_row {
+  std::uint32_t budget = 0;
+  std::int64_t time = 0;  ///< any, for a budget without live intervals
+  friend bool operator==(const budget_row&, const budget_row&) = default;
+};
+
+/// Vertices that are eliminated, one after the other: what one costs and uses at least is moved to its neighbours. What
+/// is left costs no more than the whole.
+struct placement_reduction {
+  std::vector<budget_row> rows = {};  ///< that are kept; no others count in what is left
+  /// Of each step the vertex that goes, and up to two of its neighbours: its costs with these, and its own, become
+  /// costs of the first one, or of the pair; without any, a constant. Costs with other neighbours become costs of the
+  /// first one with these; without any, of these.
+  std::vector<std::vector<std::uint32_t>> steps = {};
+};
+
+/// A case of a proof, one of four kinds: reduced, with one other case for what is left; bounded by multipliers; or with strategies removed whose bound by multipliers
 /// is at least the proof's `lower_bound` (with `only_limits`: which exceed limits), and one other case for the rest; or
 /// split by the strategies of a vertex into other cases.
 struct placement_case {
+  std::optional<std::uint32_t> reduction = std::nullopt;
   std::optional<std::uint32_t> multipliers = std::nullopt;
   std::uint32_t vertex = 0;                       ///< the vertex of a split
   std::vector<std::vector<strategy>> parts = {};  ///< a partition of its remaining strategies
@@ -115,6 +133,7 @@ struct placement_certificate {
   windows_form windows = {};                         ///< of that form
   std::vector<savings_prices> savings = {};          ///< prices that multipliers refer to
   std::vector<strategies_ruled_out> ruled_out = {};  ///< applied in this order
+  std::vector<placement_reduction> reductions = {};
   std::vector<placement_multipliers> multipliers = {};
   std::vector<placement_case> cases = {};
 };

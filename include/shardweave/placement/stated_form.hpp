@@ -6,9 +6,11 @@
 #include <shardweave/placement/detail/budget_rows.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -149,6 +151,15 @@ class stated_form {
                                      [](const pair& p, auto k) { return std::pair(p.first, p.second) < k; });
     const bool found = at != pairs_.end() && at->first == first && at->second == second;
     return found ? static_cast<std::size_t>(at - pairs_.begin()) : pairs_.size();
+  }
+
+  /// What a pair of unknowns costs with two strategies; infinity where it is forbidden.
+  [[nodiscard]] double cost_of_pair(std::size_t number, strategy a, strategy b) const {
+    double sum = 0;
+    for (const auto& term : tables_[pairs_[number].table].terms)
+      sum += is_forbidden(term.at(a, b)) ? std::numeric_limits<double>::infinity()
+                                         : static_cast<double>(term.at(a, b)) * static_cast<double>(term.times);
+    return std::ldexp(sum, -bits_);
   }
 
   /// The remaining strategies before edges are considered: those of finite cost that no constraint excludes.

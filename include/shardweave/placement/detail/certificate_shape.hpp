@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -43,7 +44,7 @@ class certificate_shape {
     for (const int bits : {m.message_bits, m.price_bits})
       if (bits < 0 || bits > most_bits)
         return "has units of " + std::to_string(bits) + " bits, expected 0 to " + std::to_string(most_bits);
-    std::vector<char> seen(form_.pairs().size());
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
     for (std::size_t i = 0; i < m.messages.size(); ++i) {
       const moved_cost one = m.messages[i];
       for (const std::uint32_t v : {one.first, one.second})
@@ -52,9 +53,10 @@ class certificate_shape {
       const auto where = [&] {
         return "the message from vertex " + std::to_string(one.first) + " to " + std::to_string(one.second);
       };
-      const std::size_t at = a < b ? form_.pair_between(a, b) : seen.size();
-      if (at == seen.size()) return where() + ": there is no edge between them, or the second is not after the first";
-      if (std::exchange(seen[at], 1) != 0) return where() + " is there twice";
+      // eliminations make edges of their own
+      if (a >= b || (c.reductions.empty() && form_.pair_between(a, b) == form_.pairs().size()))
+        return where() + ": there is no edge between them, or the second is not after the first";
+      if (!seen.emplace(a, b).second) return where() + " is there twice";
       if (one.amounts.size() != form_.strategies(b))
         return where() + " has " + std::to_string(one.amounts.size()) + " amounts for " +
                std::to_string(form_.strategies(b)) + " strategies";
@@ -67,24 +69,50 @@ class certificate_shape {
     }
     return std::nullopt;
   }
-  [[nodiscard]] complaint of(const placement_case& c, std::size_t number, std::size_t cases,
-                             std::size_t multipliers) const {
-    if (c.multipliers) {
-      if (*c.multipliers >= multipliers)
-        return "names multipliers " + std::to_string(*c.multipliers) + ", but there are only " +
-               std::to_string(multipliers);
-      if (!c.parts.empty() || c.cases.size() > 1)
-        return "has multipliers, " + std::to_string(c.parts.size()) + " parts and " + std::to_string(c.cases.size()) +
+  [[nodiscard]] complaint of(const placement_reduction& r, const placement_certificate<Cost>& c) const {
+    if (c.counted != savings_form::off) return "eliminates vertices, but the proof counts savings";
+    for (const budget_row& row : r.rows)
+      if (auto wrong = of_row(row.budget)) return wrong;
+    for (const auto& step : r.steps) {
+      if (step.empty() || step.size() > 3)
+        return "has a step of " + std::to_string(step.size()) + " vertices, expected 1 to 3";
+      std::set<std::uint32_t> unknowns;
+      for (const std::uint32_t v : step) {
+        if (v >= d_.vertices.size()) return no_vertex(v);
+        if (!unknowns.insert(form_.unknown_of(v)).second)
+          return "eliminates vertex " + std::to_string(step.front()) + " with vertex " + std::to_string(v) +
+                 " twice in a step";
+      }
+    }
+    return std::nullopt;
+  }
+  /// \param number  of the case among those of the certificate
+  [[nodiscard]] complaint of(const placement_case& one, std::size_t number,
+                             const placement_certificate<Cost>& c) const {
+    const std::size_t cases = c.cases.size();
+    const auto names = [](const char* what, std::size_t which, std::size_t count) {
+      return std::string("names ") + what + " " + std::to_string(which) + ", but there are only " +
+             std::to_string(count);
+    };
+    if (one.reduction) {
+      if (*one.reduction >= c.reductions.size()) return names("reduction", *one.reduction, c.reductions.size());
+      if (one.multipliers || !one.parts.empty() || one.cases.size() != 1)
+        return "is reduced, expected neither multipliers nor parts, and one case";
+    } else if (one.multipliers) {
+      if (*one.multipliers >= c.multipliers.size())
+        return names("multipliers", *one.multipliers, c.multipliers.size());
+      if (!one.parts.empty() || one.cases.size() > 1)
+        return "has multipliers, " + std::to_string(one.parts.size()) + " parts and " + std::to_string(one.cases.size()) +
                " cases, expected no part and one case at most";
     } else {
-      if (c.vertex >= d_.vertices.size()) return no_vertex(c.vertex);
-      if (c.parts.empty() || c.parts.size() != c.cases.size())
-        return "has " + std::to_string(c.parts.size()) + " parts and " + std::to_string(c.cases.size()) +
+      if (one.vertex >= d_.vertices.size()) return no_vertex(one.vertex);
+      if (one.parts.empty() || one.parts.size() != one.cases.size())
+        return "has " + std::to_string(one.parts.size()) + " parts and " + std::to_string(one.cases.size()) +
                " cases for them, expected equally many, at least one";
-      for (const auto& part : c.parts)
-        if (auto wrong = of_strategies(c.vertex, part)) return wrong;
+      for (const auto& part : one.parts)
+        if (auto wrong = of_strategies(one.vertex, part)) return wrong;
     }
-    for (const std::uint32_t next : c.cases)
+    for (const std::uint32_t next : one.cases)
       if (next <= number || next >= cases)
         return "leads to case " + std::to_string(next) + ", expected one from " + std::to_string(number + 1) + " to " +
                std::to_string(cases - 1);

@@ -35,6 +35,11 @@ struct number_range {
   }
 };
 
+/// Whether all sums of a check are below an eighth of what 128 bits hold; one bit is the sign.
+[[nodiscard]] inline bool fits_128(const number_range& range) {
+  return std::isfinite(range.magnitude) && std::ldexp(range.magnitude + 1, range.bits) < 0x1p122;
+}
+
 /// The precision and magnitude that a check needs.
 /// \pre the certificate has the problem's shape
 template <cost_value Cost>
@@ -102,7 +107,11 @@ template <cost_value Cost>
     }
     largest = std::max(largest, one.magnitude);
   }
-  range.add(largest, 2);
+  // an elimination adds a table's span to other tables and costs once; tables span twice their largest cost
+  std::size_t steps = 0;
+  for (const placement_reduction& r : c.reductions) steps += r.steps.size();
+  if (steps > 0) range.magnitude *= 2 * static_cast<double>(steps + 2);
+  range.add(largest, steps > 0 ? 4 : 2);
   range.see(c.lower_bound);
   range.add(static_cast<double>(c.lower_bound));
   // limits and usages are compared in a finer unit before they are rounded to this one

@@ -50,6 +50,10 @@ template <cost_value Cost, class Whole>
   const auto exact_at = [&](const placement_multipliers& m) -> const exact_check<Cost, Whole>& {
     return at_prices[m.savings ? *m.savings + 1 : 0];
   };
+  // savings count at the prices of the multipliers, in problems that are never reduced
+  const auto on = [&](const placement_multipliers& m, const std::shared_ptr<const exact_problem<Whole>>& p) -> const exact_problem<Whole>& {
+    return m.savings ? *exact_at(m).whole() : *p;
+  };
   certificate_verdict<Cost> verdict{.bound = forbidden<Cost>};
   std::optional<Whole> least;
   // whether strategies were removed because their bound reaches the claim, so that no more than the claim is proven
@@ -69,42 +73,57 @@ template <cost_value Cost, class Whole>
   }
   struct open_case {
     std::uint32_t number = 0;
+    std::shared_ptr<const exact_problem<Whole>> problem;
     std::shared_ptr<const strategies_left> above;
     const std::vector<strategy>* part = nullptr;  ///< remaining strategies of `vertex` in this case
     std::uint32_t vertex = 0;
   };
   std::vector<char> seen(c.cases.size());
-  std::vector<open_case> open{{0, all}};
+  std::vector<open_case> open{{0, exact.whole(), all}};
   while (!open.empty()) {
     const open_case at = std::move(open.back());
     open.pop_back();
     const placement_case& one = c.cases[at.number];
+    const exact_problem<Whole>& p = *at.problem;
     const std::string step = "cases[" + std::to_string(at.number) + "]";
     if (limit.expired()) return ends_at(step);
     if (std::exchange(seen[at.number], 1) != 0) return fails(step, "is a part of two others, or twice of one");
     auto left = at.above;
     if (at.part != nullptr) {
       auto less = std::make_shared<strategies_left>(*at.above);
-      const std::uint32_t x = form.unknown_of(at.vertex);
+      const std::uint32_t x = p.named(form.unknown_of(at.vertex));
       for (strategy s = 0; s < (*less)[x].size(); ++s)
         if (std::find(at.part->begin(), at.part->end(), s) == at.part->end()) (*less)[x][s] = 0;
-      form.propagate(*less, {x});
+      p.propagate(*less, {x});
       left = std::move(less);
     }
+    if (one.reduction) {
+      auto less = std::make_shared<strategies_left>(*left);
+      complaint wrong;
+      auto rest = exact.reduced(c.reductions[*one.reduction], p, *less, wrong);
+      if (wrong) return fails("reductions[" + std::to_string(*one.reduction) + "]", *wrong);
+      if (limit.expired()) return ends_at(step);
+      open.push_back({one.cases.front(), std::move(rest), std::move(less)});
+      ++verdict.steps;
+      continue;
+    }
+    if (one.multipliers)
+      if (auto wrong = exact.complaint_about(c.multipliers[*one.multipliers], p))
+        return fails("multipliers[" + std::to_string(*one.multipliers) + "]", "in " + step + ": " + *wrong);
     if (one.multipliers && !one.cases.empty()) {
       const placement_multipliers& m = c.multipliers[*one.multipliers];
       auto less = std::make_shared<strategies_left>(*left);
-      if (const auto changed = exact_at(m).narrow(m, c, *less); !changed.empty()) {
-        form.propagate(*less, changed);
+      if (const auto changed = exact_at(m).narrow(m, c, on(m, at.problem), *less); !changed.empty()) {
+        p.propagate(*less, changed);
         rests_on_claim = rests_on_claim || !m.only_limits;
       }
-      open.push_back({one.cases.front(), std::move(less)});
+      open.push_back({one.cases.front(), at.problem, std::move(less)});
       ++verdict.steps;
       continue;
     }
     if (one.multipliers) {
       const placement_multipliers& m = c.multipliers[*one.multipliers];
-      const std::optional<Whole> found = exact_at(m).bound(m, *left);
+      const std::optional<Whole> found = exact_at(m).bound(m, on(m, at.problem), *left);
       if (limit.expired()) return ends_at(step);
       if (found && m.only_limits) return fails(step, "is not shown to break a limit, which only_limits is for");
       if (found && (!least || *found < *least)) least = found;
@@ -116,7 +135,8 @@ template <cost_value Cost, class Whole>
       ++verdict.steps;
       continue;
     }
-    const std::uint32_t x = form.unknown_of(one.vertex);
+    const std::uint32_t x = p.named(form.unknown_of(one.vertex));
+    if (x == p.size()) return fails(step, "splits vertex " + std::to_string(one.vertex) + ", which was eliminated");
     std::vector<char> covered((*left)[x].size());
     for (const auto& part : one.parts)
       for (const strategy s : part) covered[s] = 1;
@@ -127,7 +147,7 @@ template <cost_value Cost, class Whole>
       if ((*left)[x][s] != 0 && covered[s] == 0)
         return fails(step,
                      "has no part with strategy " + std::to_string(s) + " of vertex " + std::to_string(one.vertex));
-    for (std::size_t i = one.parts.size(); i-- > 0;) open.push_back({one.cases[i], left, &one.parts[i], one.vertex});
+    for (std::size_t i = one.parts.size(); i-- > 0;) open.push_back({one.cases[i], at.problem, left, &one.parts[i], one.vertex});
     ++verdict.steps;
   }
   for (std::size_t i = 0; i < seen.size(); ++i)
@@ -172,10 +192,11 @@ template <cost_value Cost>
     if (auto wrong = shape.of(c.ruled_out[i])) return fails(at("ruled_out", i, *wrong));
   for (std::size_t i = 0; i < c.multipliers.size(); ++i)
     if (auto wrong = shape.of(c.multipliers[i], c)) return fails(at("multipliers", i, *wrong));
+  for (std::size_t i = 0; i < c.reductions.size(); ++i)
+    if (auto wrong = shape.of(c.reductions[i], c)) return fails(at("reductions", i, *wrong));
   if (c.cases.empty()) return fails("there are no cases, expected one at least");
   for (std::size_t i = 0; i < c.cases.size(); ++i)
-    if (auto wrong = shape.of(c.cases[i], i, c.cases.size(), c.multipliers.size()))
-      return fails(at("cases", i, *wrong));
+    if (auto wrong = shape.of(c.cases[i], i, c)) return fails(at("cases", i, *wrong));
   bool is_number = !is_forbidden(c.lower_bound);
   if constexpr (std::floating_point<Cost>) is_number = std::isfinite(c.lower_bound);
   if (!is_number) return fails("the lower bound is no number");
@@ -187,9 +208,7 @@ template <cost_value Cost>
     range.magnitude = std::max(range.magnitude, one.magnitude);
   }
   if (limit.expired()) return fails(too_late);
-  // all sums are below an eighth of this; one bit is the sign
-  const bool fits = std::isfinite(range.magnitude) && std::ldexp(range.magnitude + 1, range.bits) < 0x1p122;
-  return fits ? checked<Cost, whole_128>(d, forms, range, c, claims, limit)
+  return fits_128(range) ? checked<Cost, whole_128>(d, forms, range, c, claims, limit)
               : checked<Cost, whole_of_any_size>(d, forms, range, c, claims, limit);
 }
 }  // namespace detail

@@ -24,6 +24,7 @@ struct reduction_limits {
   std::size_t elimination_work = 50'000'000;  ///< of a degree-2 elimination: labels times classes of both neighbours
   std::size_t dominance_labels = 400;         ///< variables with more labels are not searched for dominated ones
   std::size_t dominance_work = 20'000'000;    ///< table entries that the search at one variable may compare
+  bool rows = true;                           ///< whether labels go that a row has no room for
 };
 
 /// Counters of a reduction.
@@ -68,6 +69,8 @@ class reduction {
   [[nodiscard]] std::span<const std::pair<std::uint32_t, std::vector<strategy>>> origin() const {
     return lifting_.kept();
   }
+  /// The variables that were removed, in order: each with those that its label follows from, none, one or two.
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> removals() const { return lifting_.removals(); }
   /// Labels of the kernel's variables -> labels of the given problem's. Costs and usage of every row that is left
   /// are the same, up to what was taken off both sides; an optimum becomes an optimum.
   /// Complexity: O(variables of the given problem)
@@ -135,7 +138,7 @@ bool reduction<Cost>::run(working& p, const reduction_limits& limits, const dead
     }
   };
 
-  bool feasible = usage.tidy() && oversized();
+  bool feasible = usage.tidy() && (!limits.rows || oversized());
   for (std::size_t round = 0; feasible && round < limits.rounds && !limit.expired(); ++round) {
     const std::vector<std::uint32_t> open = changed(p);
     if (open.empty()) break;
@@ -149,7 +152,7 @@ bool reduction<Cost>::run(working& p, const reduction_limits& limits, const dead
     each(open, [&](std::uint32_t x) { dominated(x, limit); });
     each(open, leaf);
     each(open, between, 1);
-    feasible = usage.tidy() && oversized();
+    feasible = usage.tidy() && (!limits.rows || oversized());
   }
   feasible = feasible && consistent(changed(p));
   counts_ = {.inconsistent = consistent.removed,

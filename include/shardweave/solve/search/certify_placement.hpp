@@ -3,14 +3,17 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/last_moment.hpp>
+#include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/description.hpp>
+#include <shardweave/placement/detail/budget_rows.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/search/detail/bounded_search.hpp>
 #include <shardweave/solve/search/detail/proof_at_hand.hpp>
+#include <shardweave/solve/search/detail/proof_kernel.hpp>
 #include <shardweave/solve/search/detail/proof_record.hpp>
 #include <shardweave/solve/search/detail/proof_relaxation.hpp>
 #include <shardweave/solve/search/detail/stated_multipliers.hpp>
@@ -21,6 +24,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -38,61 +42,83 @@ struct certify_options {
 
 namespace detail {
 
-/// Strategies that compilation removed because of limits, each with the row that proves it.
+/// Strategies that compilation removed because of limits, each with the row that proves it, and what is left.
 /// \param wanted  strategies that compilation left, per unknown; empty: removes whatever can be
 /// \param limit   ends the work; what was removed until then is returned
 template <cost_value Cost>
-[[nodiscard]] std::vector<strategies_ruled_out> ruled_out_by_limits(const placement_description<Cost>& d,
-                                                                    const stated_form<Cost>& form,
-                                                                    const strategies_left& wanted,
-                                                                    const deadline& limit) {
-  std::vector<strategies_ruled_out> result;
-  strategies_left left = form.all_left();
+[[nodiscard]] std::pair<std::vector<strategies_ruled_out>, strategies_left> ruled_out_by_limits(
+    const placement_description<Cost>& d, const stated_form<Cost>& form, const strategies_left& wanted,
+    const deadline& limit) {
+  std::pair<std::vector<strategies_ruled_out>, strategies_left> all{{}, form.all_left()};
+  auto& [result, left] = all;
   form.propagate(left);
-  const std::vector<usage_row> rows = form.rows();
+  const auto is_unwanted = [&](std::uint32_t x, strategy s) {
+    return left[x][s] != 0 && (wanted.empty() || wanted[x][s] == 0);
+  };
   const auto is_done = [&] {
     if (limit.expired() || left == wanted) return true;
     return std::any_of(left.begin(), left.end(),
                        [](const auto& of) { return std::count(of.begin(), of.end(), 1) == 0; });
   };
+  const budget_rows rows = rows_of(d.constraints.budgets);
+  struct use {
+    const budget_term* term;
+    row_range rows;
+  };
+  std::vector<std::vector<use>> uses(form.size());
+  for (std::size_t b = 0; b < rows.ranges.size(); ++b)
+    for (const row_range& range : rows.ranges[b]) {
+      const budget_term& term = d.constraints.budgets[b].terms[range.term];
+      uses[form.unknown_of(term.vertex)].push_back({&term, range});
+    }
   for (bool changed = true; changed && !is_done();) {
     changed = false;
-    for (const usage_row& row : rows)
-      for (const bool of_low : {false, true}) {
-        if (std::isinf(of_low ? row.low : row.high)) continue;
-        if (limit.expired()) return result;
-        const double sign = of_low ? -1 : 1;
-        const double most = of_low ? -row.low : row.high;
-        const auto used = form.template usage<double>(d.constraints.budgets[row.budget], row.time,
-                                                      [&](double u) { return sign * u; });
-        const auto least_of = [&](std::uint32_t x) {
-          double least = std::numeric_limits<double>::infinity();
-          for (std::size_t s = 0; s < used[x].size(); ++s)
-            if (left[x][s] != 0) least = std::min(least, used[x][s]);
-          return std::isfinite(least) ? least : 0;
-        };
-        double total = 0;
-        for (std::uint32_t x = 0; x < form.size(); ++x) total += least_of(x);
-        for (std::uint32_t x = 0; x < form.size(); ++x) {
-          if (used[x].empty() && total <= most + budget_tolerance) continue;
-          const double least = least_of(x);
-          strategies_ruled_out found{form.first_vertex(x), {}, row.budget, row.time, of_low};
-          for (strategy s = 0; s < left[x].size(); ++s)
-            if (left[x][s] != 0 && (wanted.empty() || wanted[x][s] == 0) &&
-                total - least + (used[x].empty() ? 0 : used[x][s]) > most + 4 * budget_tolerance)
-              found.strategies.push_back(s);
+    for (const bool of_low : {false, true}) {
+      const double sign = of_low ? -1 : 1;
+      const auto least_of = [&](std::uint32_t x, const budget_term& term) {
+        double least = std::numeric_limits<double>::infinity();
+        for (std::size_t s = 0; s < term.usage.size(); ++s)
+          if (left[x][s] != 0) least = std::min(least, sign * term.usage[s]);
+        return std::isfinite(least) ? least : 0;
+      };
+      range_sums sums(rows.rows.size());
+      for (std::uint32_t x = 0; x < form.size(); ++x)
+        for (const use& u : uses[x]) sums.add(u.rows.begin, u.rows.end, least_of(x, *u.term));
+      const std::vector<double> total = sums.values();  // strategies that go later make it more
+      const auto most_of = [&](std::size_t r) { return of_low ? -rows.rows[r].low : rows.rows[r].high; };
+      std::vector<std::uint32_t> broken;  // rows that nothing keeps, so that all strategies may go
+      for (std::uint32_t r = 0; r < total.size(); ++r)
+        if (total[r] > most_of(r) + budget_tolerance) broken.push_back(r);
+      for (std::uint32_t x = 0; x < form.size(); ++x) {
+        bool any = false;
+        for (strategy s = 0; s < left[x].size() && !any; ++s) any = is_unwanted(x, s);
+        if (!any) continue;
+        if (limit.expired()) return all;
+        std::set<std::uint32_t> looked_at(broken.begin(), broken.end());
+        for (const use& u : uses[x])
+          for (std::uint32_t r = u.rows.begin; r < u.rows.end; ++r) looked_at.insert(r);
+        for (const std::uint32_t r : looked_at) {
+          double others = total[r];
+          std::vector<double> own(left[x].size());
+          for (const use& u : uses[x]) {
+            if (r < u.rows.begin || r >= u.rows.end) continue;
+            others -= least_of(x, *u.term);
+            for (std::size_t s = 0; s < own.size(); ++s) own[s] += sign * u.term->usage[s];
+          }
+          strategies_ruled_out found{form.first_vertex(x), {}, rows.rows[r].budget, rows.rows[r].time, of_low};
+          for (strategy s = 0; s < own.size(); ++s)
+            if (is_unwanted(x, s) && others + own[s] > most_of(r) + 4 * budget_tolerance) found.strategies.push_back(s);
           if (found.strategies.empty()) continue;
           for (const strategy s : found.strategies) left[x][s] = 0;
           form.propagate(left, {x});
           result.push_back(std::move(found));
           changed = true;
-          if (is_done()) return result;
-          total = 0;
-          for (std::uint32_t y = 0; y < form.size(); ++y) total += least_of(y);
+          if (is_done()) return all;
         }
       }
+    }
   }
-  return result;
+  return all;
 }
 
 /// Proves a bound by branch and bound over the compiled problem, or over the same problem with the costs `other`.
@@ -121,13 +147,31 @@ template <cost_value Cost>
   for (std::size_t x = 0; x < p.size(); ++x)
     for (strategy l = 0; l < p.label_count(x); ++l) all[x].push_back(l);
   go_on();
-  proofs.begin_with(ruled_out_by_limits(d, form, in_stated.left(all), limit));
+  auto [ruled_out, left] = ruled_out_by_limits(d, form, in_stated.left(all), limit);
+  proofs.begin_with(std::move(ruled_out));
   go_on();
-  constexpr double worthwhile = 0.02;  // share of labels that a round of reduced-cost fixing must remove
-  proof_relaxation<Cost> bounds(problem, p, in_stated, best, proofs,
-                                {.root_steps = options.steps, .nodes = options.nodes}, record);
-  bounded_search<Cost, proof_relaxation<Cost>, proof_record<Cost>>(p, best, bounds, record, worthwhile).run();
-  return proofs.last();
+  const auto search = [&]<class Form>(const placement_problem<Cost>& whole, const compact_problem<Cost>& costs,
+                                      const stated_multipliers<Cost, Form>& stated, proof_record<Cost, Form>& found,
+                                      typename proof_relaxation<Cost, Form>::memory known) {
+    constexpr double worthwhile = 0.02;  // share of labels that a round of reduced-cost fixing must remove
+    proof_relaxation<Cost, Form> bounds(whole, costs, stated, best, proofs,
+                                        {.root_steps = options.steps, .nodes = options.nodes}, found);
+    bounded_search<Cost, proof_relaxation<Cost, Form>, proof_record<Cost, Form>>(costs, best, bounds, found, worthwhile)
+        .run(std::move(known));
+    return proofs.last();
+  };
+  if (d.counted == savings_form::off) {
+    proofs.look();
+    proof_kernel<Cost> kernel(d, p, form, in_stated, std::move(left), best, proofs, limit);
+    if (kernel.run(options.steps)) {
+      if (kernel.is_proven()) return proofs.last();
+      proof_record<Cost, rounded_problem> of_rest(kernel.problem(), kernel.in_kernel());
+      kernel.follow(of_rest);
+      return search(placement_problem<Cost>(kernel.problem()), kernel.problem(), kernel.in_kernel(), of_rest,
+                    {.messages = kernel.memory()});
+    }
+  }
+  return search(problem, p, in_stated, record, {});
 }
 
 }  // namespace detail
@@ -138,7 +182,7 @@ template <cost_value Cost>
                                                                             const solve_control& control = {}) {
   const deadline limit(control);
   placement_certificate<Cost> c{.problem = d.name, .infeasible = true, .counted = d.counted, .windows = d.windows};
-  c.ruled_out = detail::ruled_out_by_limits(d, stated_form<Cost>(d), {}, limit);
+  c.ruled_out = detail::ruled_out_by_limits(d, stated_form<Cost>(d), {}, limit).first;
   c.multipliers.push_back({.only_limits = true});
   c.cases.push_back({.multipliers = 0});
   const certificate_verdict<Cost> proven = proven_by<Cost>(d, c, nullptr, limit.rest_for_part());

@@ -51,6 +51,22 @@ class lifting {
 
   [[nodiscard]] std::span<const std::pair<std::uint32_t, std::vector<strategy>>> kept() const { return kept_; }
 
+  /// The removed variables, in order: each with those that its label follows from, none, one or two.
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> removals() const {
+    std::vector<std::vector<std::uint32_t>> all;
+    for (const auto& r : records_) {
+      if (const auto* f = std::get_if<followed>(&r)) {
+        all.push_back({f->v, f->u});
+      } else if (const auto* d = std::get_if<decided>(&r)) {
+        all.push_back({d->v});
+      } else if (const auto* at = std::get_if<chosen>(&r)) {
+        const choose_by_two& c = choices_[at->number];
+        all.push_back({c.v, c.u, c.w});
+      }
+    }
+    return all;
+  }
+
   /// The original labels of all `variables` that correspond to labels of the reduced problem.
   /// Complexity: O(variables)
   [[nodiscard]] std::vector<strategy> lift(std::size_t variables, std::span<const strategy> labels) const {

@@ -19,8 +19,47 @@ namespace shardweave::inline v0::detail {
 /// The bound that multipliers prove: a constant plus the least reparametrized cost (belief) of each variable.
 struct label_beliefs {
   double bound = 0;
-  std::vector<double> excess;  ///< per label of all variables: its belief above the least one of its variable
+  /// Per label of all variables: how far any labeling with it is above the bound. Its belief above the least one of its
+  /// variable, and for each neighbour the least of what that is, and the edge costs, above theirs.
+  std::vector<double> excess;
 };
+
+/// Adds to the excess of labels what they cost their neighbours.
+template <cost_value Cost>
+[[nodiscard]] std::vector<double> with_neighbours(const compact_problem<Cost>& p, const dual_values& dual,
+                                                  const std::vector<double>& excess) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::vector<double> result = excess;
+  const std::vector<std::size_t> offsets = dual_offsets(p);
+  for (std::size_t e = 0; e < p.edges().size(); ++e) {
+    const compact_edge& edge = p.edges()[e];
+    const auto& t = p.table(edge);
+    const double* given = dual.of_class.data() + offsets[e] + t.row_classes();
+    const auto least_of = [&](std::uint32_t x, std::size_t classes, auto class_of) {
+      std::vector<double> least(classes, infinity);
+      for (strategy l = 0; l < p.label_count(x); ++l)
+        least[class_of(l)] = std::min(least[class_of(l)], excess[p.label_start(x) + l]);
+      return least;
+    };
+    const auto row = [&](strategy l) { return t.row_class(l); };
+    const auto column = [&](strategy l) { return t.column_class(l); };
+    const std::vector<double> of_rows = least_of(edge.first, t.row_classes(), row);
+    const std::vector<double> of_columns = least_of(edge.second, t.column_classes(), column);
+    std::vector<double> to_rows(t.row_classes(), infinity), to_columns(t.column_classes(), infinity);
+    for (std::size_t i = 0; i < t.row_classes(); ++i) {
+      const auto cost = [&](std::size_t j) { return in_double(t.class_cost(i, j)) + given[j]; };
+      double rest = infinity;
+      for (std::size_t j = 0; j < t.column_classes(); ++j) rest = std::min(rest, cost(j));
+      for (std::size_t j = 0; j < t.column_classes() && rest < infinity; ++j) {
+        to_rows[i] = std::min(to_rows[i], of_columns[j] + (cost(j) - rest));
+        to_columns[j] = std::min(to_columns[j], of_rows[i] + (cost(j) - rest));
+      }
+    }
+    for (strategy l = 0; l < t.rows(); ++l) result[p.label_start(edge.first) + l] += to_rows[row(l)];
+    for (strategy l = 0; l < t.columns(); ++l) result[p.label_start(edge.second) + l] += to_columns[column(l)];
+  }
+  return result;
+}
 
 /// The beliefs under multipliers `dual`.
 /// Complexity: O(labels * degree + pairs of classes + labels * rows)
@@ -60,6 +99,7 @@ template <cost_value Cost>
     result.bound += least;
     for (double& b : of) b -= least;
   }
+  belief = with_neighbours(p, dual, belief);
   return result;
 }
 

@@ -37,6 +37,16 @@ template <cost_value Cost>
   }
 }
 
+/// Whether a bound, which may have rounding errors, is one of labelings that do not beat the incumbent.
+template <cost_value Cost>
+[[nodiscard]] bool proves_claim(const incumbent<Cost>& best, double bound) {
+  if constexpr (std::floating_point<Cost>) {
+    return bound >= best.settled();
+  } else {
+    return bound >= best.upper() - 1 + std::max(1e-6, 1e-12 * std::abs(best.upper()));
+  }
+}
+
 /// Refuses, because a stop came before any proof was checked, and none can be in a moment.
 template <cost_value Cost>
 [[noreturn]] void refuse_unchecked(const placement_description<Cost>& d) {
@@ -50,7 +60,8 @@ template <cost_value Cost>
 template <cost_value Cost>
 class proof_at_hand {
  public:
-  /// \param other  costs that replace those of the problem; null: none
+  /// \param other   costs that replace those of the problem; null: none
+  /// \param record  of the whole problem: what is written unless there is something better
   /// \param limit   runs against `control`
   /// \param moment  a grace period after it
   /// \pre all references outlive this object
@@ -60,6 +71,7 @@ class proof_at_hand {
       : d_(d),
         other_(other),
         record_(record),
+        so_far_(&record),
         best_(best),
         control_(control),
         limit_(limit),
@@ -67,6 +79,8 @@ class proof_at_hand {
         may_end_early_(control.stop.stop_possible() || control.seconds < std::numeric_limits<double>::infinity()) {}
   proof_at_hand(const proof_at_hand&) = delete;
 
+  /// From now on, another proof is checked. \pre it outlives this object
+  void follow(const proof_so_far<Cost>& proof) { so_far_ = &proof; }
   /// Strategies that limits rule out, before all cases.
   void begin_with(std::vector<strategies_ruled_out> ruled_out) { ruled_out_ = std::move(ruled_out); }
 
@@ -75,20 +89,20 @@ class proof_at_hand {
     if (limit_.expired()) return true;
     if (checked_ == 0) return false;
     constexpr double margin = 2;  // cases with prices take longer to check than those without
-    return limit_.remaining() < margin * took_ * static_cast<double>(record_.size()) / static_cast<double>(checked_);
+    return limit_.remaining() < margin * took_ * static_cast<double>(so_far_->size()) / static_cast<double>(checked_);
   }
   /// Whether another check may end in time; if not, nothing more needs to be recorded.
   [[nodiscard]] bool may_check() const {
     return !limit_.expired() || (took_ <= moment_.seconds() && !moment_.is_over());
   }
-  /// Called between two subproblems: checks the record if it is time to.
-  void look() {
+  /// Called between two subproblems: checks what there is if it is time to, or if it is `much_better`.
+  void look(bool much_better = false) {
     if (!may_end_early_ || limit_.expired()) return;
     const double begin = limit_.elapsed();
-    if (record_.size() < 2 * checked_ && begin < next_look_) return;
+    if (!much_better && so_far_->size() < 2 * checked_ && begin < next_look_) return;
     static_cast<void>(check(0));
     took_ = limit_.elapsed() - begin;
-    checked_ = record_.size();
+    checked_ = so_far_->size();
     next_look_ = begin + 11 * took_;
   }
   /// The certificate of the whole record; after a stop, or if time does not suffice, one that was checked before.
@@ -114,7 +128,7 @@ class proof_at_hand {
     placement_certificate<Cost> c{.problem = d_.name, .counted = d_.counted, .windows = d_.windows};
     if (less < 2) c.ruled_out = ruled_out_;
     if (less == 0) {
-      record_.write(c);
+      so_far_->write(c);
     } else {
       record_.write_root(c, less == 3);
     }
@@ -143,6 +157,7 @@ class proof_at_hand {
   const placement_description<Cost>& d_;
   const costs_in_place<Cost>* other_;
   const proof_record<Cost>& record_;
+  const proof_so_far<Cost>* so_far_;
   const incumbent<Cost>& best_;
   const solve_control& control_;
   const deadline& limit_;

@@ -20,18 +20,30 @@
 
 namespace shardweave::inline v0::detail {
 
+/// What a search for a proof has found so far.
+template <cost_value Cost>
+class proof_so_far {
+ public:
+  virtual ~proof_so_far() = default;
+  /// The number of cases.
+  [[nodiscard]] virtual std::size_t size() const = 0;
+  /// Writes multipliers and cases into a certificate.
+  virtual void write(placement_certificate<Cost>& c) const = 0;
+};
+
 /// The cases of a proof as a search explores them: how each was split, and the multipliers that bound it, its own or
 /// those of an ancestor.
-template <cost_value Cost>
-class proof_record {
+/// \tparam Form  as `stated_multipliers` has it
+template <cost_value Cost, class Form = stated_form<Cost>>
+class proof_record : public proof_so_far<Cost> {
  public:
   static constexpr bool explains = true;
 
   /// \pre all references outlive this object
-  proof_record(const compact_problem<Cost>& p, const stated_multipliers<Cost>& in_stated)
+  proof_record(const compact_problem<Cost>& p, const stated_multipliers<Cost, Form>& in_stated)
       : p_(p), in_stated_(in_stated), multipliers_(1), nodes_(1) {}
 
-  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+  [[nodiscard]] std::size_t size() const override { return nodes_.size(); }
 
   /// Adds prices of savings. \returns their number
   std::uint32_t add(savings_prices prices) {
@@ -48,7 +60,7 @@ class proof_record {
   }
   /// A case is infeasible: by arc consistency, which a checker repeats by itself, or by a row, which is recorded.
   void refuted(std::uint32_t number, const std::vector<char>& allowed) {
-    const stated_form<Cost>& form = in_stated_.form();
+    const Form& form = in_stated_.form();
     kept_labels kept(p_.size());
     for (std::size_t x = 0; x < p_.size(); ++x)
       for (strategy l = 0; l < p_.label_count(x); ++l)
@@ -98,8 +110,7 @@ class proof_record {
     return {first, add_below(number)};
   }
 
-  /// Writes multipliers and cases into a certificate.
-  void write(placement_certificate<Cost>& c) const {
+  void write(placement_certificate<Cost>& c) const override {
     std::vector<std::uint32_t> number_of(multipliers_.size(), ~0U);
     write(c, 0, number_of);
     add_savings(c);
@@ -169,7 +180,7 @@ class proof_record {
   }
 
   const compact_problem<Cost>& p_;
-  const stated_multipliers<Cost>& in_stated_;
+  const stated_multipliers<Cost, Form>& in_stated_;
   std::vector<savings_prices> savings_;
   std::vector<placement_multipliers> multipliers_;  ///< the first has only zeros
   std::vector<node> nodes_;

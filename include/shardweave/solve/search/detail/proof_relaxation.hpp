@@ -50,7 +50,8 @@ struct proof_effort {
 /// them, nothing is reduced, and labels are fixed by the multipliers' own bounds. Subproblems whose bound reaches the
 /// cost of the given assignment are pruned. With savings, their prices are found first (`savings_ascent`), which leave
 /// a problem without savings; branching is as in `overlapped`.
-template <cost_value Cost>
+/// \tparam Form  as `stated_multipliers` has it; savings count only in the stated one
+template <cost_value Cost, class Form = stated_form<Cost>>
 class proof_relaxation {
  public:
   /// Warm starts of an ascent, and of one with savings.
@@ -66,8 +67,8 @@ class proof_relaxation {
   /// \param proofs  checks `record`, and decides when to end
   /// \pre all references outlive this object
   proof_relaxation(const placement_problem<Cost>& problem, const compact_problem<Cost>& p,
-                   const stated_multipliers<Cost>& in_stated, const incumbent<Cost>& best, proof_at_hand<Cost>& proofs,
-                   const proof_effort& effort, proof_record<Cost>& record)
+                   const stated_multipliers<Cost, Form>& in_stated, const incumbent<Cost>& best,
+                   proof_at_hand<Cost>& proofs, const proof_effort& effort, proof_record<Cost, Form>& record)
       : problem_(problem),
         in_stated_(in_stated),
         best_(best),
@@ -88,14 +89,7 @@ class proof_relaxation {
     return (parts == 0 || record_.size() < effort_.nodes) && !is_over();
   }
   [[nodiscard]] bool is_over() const { return proofs_.expired(); }
-  /// Whether a bound, which may have rounding errors, suffices to prune.
-  [[nodiscard]] bool closes(double bound) const {
-    if constexpr (std::floating_point<Cost>) {
-      return bound >= best_.settled();
-    } else {
-      return bound >= best_.upper() - 1 + std::max(1e-6, 1e-12 * std::abs(best_.upper()));
-    }
-  }
+  [[nodiscard]] bool closes(double bound) const { return proves_claim(best_, bound); }
 
   [[nodiscard]] bool open(const part& here, const part_visit&) {
     prices_.reset();
@@ -104,7 +98,12 @@ class proof_relaxation {
     return now_.has_value();
   }
   void raise(part& here, const part_visit& visit) {
-    const double bound = saves() ? with_savings(here, visit) : without_savings(here, visit);
+    double bound = 0;
+    if constexpr (is_stated) {
+      bound = saves() ? with_savings(here, visit) : without_savings(here, visit);
+    } else {
+      bound = without_savings(here, visit);
+    }
     here.bound = is_decided() ? bound : std::max(here.bound, bound);
   }
   [[nodiscard]] bool is_decided() const { return now_->compact().size() == 0; }
@@ -126,8 +125,12 @@ class proof_relaxation {
   }
 
  private:
+  static constexpr bool is_stated = std::same_as<Form, stated_form<Cost>>;
+
   [[nodiscard]] bool saves() const { return problem_.savings() != nullptr; }
-  [[nodiscard]] bool counts() const { return problem_.description()->counted != savings_form::off; }
+  [[nodiscard]] bool counts() const {
+    return is_stated && problem_.description() != nullptr && problem_.description()->counted != savings_form::off;
+  }
 
   double without_savings(part& here, const part_visit& visit) {
     const compact_problem<Cost>& p = now_->compact();
@@ -189,7 +192,7 @@ class proof_relaxation {
   /// Records the multipliers. \returns the bound that they prove
   template <cost_value C>
   double bounded(part& here, const compact_problem<C>& p, price_ascent<C>& ascent,
-                 const stated_multipliers<Cost>& in_stated, std::optional<std::uint32_t> savings) {
+                 const stated_multipliers<Cost, Form>& in_stated, std::optional<std::uint32_t> savings) {
     dual_values dual = ascent.multipliers();
     if (p.size() == 0)
       dual.of_row.assign(p.rows().size(), 0.0);  // a decided labeling satisfies the rows without prices
@@ -206,11 +209,11 @@ class proof_relaxation {
   }
 
   const placement_problem<Cost>& problem_;
-  const stated_multipliers<Cost>& in_stated_;
+  const stated_multipliers<Cost, Form>& in_stated_;
   const incumbent<Cost>& best_;
   proof_at_hand<Cost>& proofs_;
   proof_effort effort_;
-  proof_record<Cost>& record_;
+  proof_record<Cost, Form>& record_;
   const compact_problem<Cost>& root_;
   part_problem<Cost> whole_;
   std::optional<priced_savings<Cost>> priced_ = std::nullopt;  ///< if savings count

@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <span>
 #include <utility>
@@ -34,14 +36,30 @@ inline std::int64_t rounded_down(double value, int bits) {
 /// The remaining labels of each variable of the compiled problem.
 using kept_labels = std::vector<std::vector<strategy>>;
 
-template <cost_value Cost>
+/// \tparam Form  the problem that the multipliers are for: the stated one, or what eliminations leave of it, in doubles
+template <cost_value Cost, class Form = stated_form<Cost>>
 class stated_multipliers {
  public:
   /// \pre the problem has a description, which `form` is of; both outlive this object
-  stated_multipliers(const placement_problem<Cost>& problem, const stated_form<Cost>& form)
-      : problem_(&problem), form_(&form), first_vertex_(problem.compact().size()) {
+  stated_multipliers(const placement_problem<Cost>& problem, const Form& form)
+      : form_(&form), unknown_(problem.compact().size()), vertex_(unknown_.size()), variable_(form.size()) {
     for (auto v = static_cast<std::uint32_t>(problem.vertex_count()); v-- > 0;)
-      first_vertex_[problem.variable_of(v)] = v;
+      vertex_[problem.variable_of(v)] = v;
+    for (std::uint32_t x = 0; x < unknown_.size(); ++x) {
+      unknown_[x] = form.unknown_of(vertex_[x]);
+      variable_[unknown_[x]] = x;
+      std::vector<strategy>& labels = stated_.emplace_back(problem.compact().label_count(x));
+      for (strategy l = 0; l < labels.size(); ++l) labels[l] = problem.strategy_of(x, l);
+    }
+  }
+  /// For a problem of which each variable is an unknown of the form.
+  /// \param vertices  per variable, the vertex that names it
+  /// \param stated    per variable, the strategy that each label is
+  stated_multipliers(const Form& form, std::vector<std::uint32_t> vertices, std::vector<std::vector<strategy>> stated)
+      : form_(&form), unknown_(vertices.size()), vertex_(std::move(vertices)), variable_(form.size()),
+        stated_(std::move(stated)) {
+    std::iota(unknown_.begin(), unknown_.end(), 0U);
+    std::iota(variable_.begin(), variable_.end(), 0U);
   }
 
   /// Restates the multipliers of a part of the compiled problem.
@@ -88,16 +106,16 @@ class stated_multipliers {
       const auto add = [&](const std::vector<std::pair<strategy, double>>& more) {
         for (std::size_t l = 0; l < more.size(); ++l) one.amounts[l].second += more[l].second;
       };
-      add(taken_off_second(*in_base->form_, at, kept[one.first], kept[one.second]));
+      if constexpr (std::same_as<Form, stated_form<Cost>>)
+        add(taken_off_second(*in_base->form_, at, kept[one.first], kept[one.second]));
       // costs without prices were folded, what prices subtract was not
       if (!of_base.contains({edge.first, edge.second}))
-        add(in_base->folded(form_->pairs()[at], kept[one.first], kept[one.second]));
+        add(in_base->folded(at, kept[one.first], kept[one.second]));
     }
     // costs that restriction or compilation folded into one end: the second end's part becomes a message
     for (std::size_t i = 0; i < has_edge.size(); ++i) {
-      const auto& pair = form_->pairs()[i];
-      const std::uint32_t a = variable(pair.first), b = variable(pair.second);
-      if (has_edge[i] == 0 && kept[b].size() > 1) messages.push_back({a, b, folded(pair, kept[a], kept[b])});
+      const std::uint32_t a = variable_[form_->pairs()[i].first], b = variable_[form_->pairs()[i].second];
+      if (has_edge[i] == 0 && kept[b].size() > 1) messages.push_back({a, b, folded(i, kept[a], kept[b])});
     }
     double most = 0;
     for (const message& one : messages)
@@ -108,18 +126,14 @@ class stated_multipliers {
       std::vector<std::int64_t> amounts(form_->strategies(unknown(one.second)));
       for (const auto& [s, amount] : one.amounts) amounts[s] = rounded_down(amount, m.message_bits);
       if (std::any_of(amounts.begin(), amounts.end(), [](std::int64_t a) { return a != 0; }))
-        m.messages.add({first_vertex_[one.first], first_vertex_[one.second], amounts});
+        m.messages.add({vertex_[one.first], vertex_[one.second], amounts});
     }
     return m;
   }
 
-  [[nodiscard]] std::uint32_t unknown(std::uint32_t variable) const {
-    return form_->unknown_of(first_vertex_[variable]);
-  }
-  [[nodiscard]] std::uint32_t vertex(std::uint32_t variable) const { return first_vertex_[variable]; }
-  [[nodiscard]] strategy stated(std::uint32_t variable, strategy label) const {
-    return problem_->strategy_of(variable, label);
-  }
+  [[nodiscard]] std::uint32_t unknown(std::uint32_t variable) const { return unknown_[variable]; }
+  [[nodiscard]] std::uint32_t vertex(std::uint32_t variable) const { return vertex_[variable]; }
+  [[nodiscard]] strategy stated(std::uint32_t variable, strategy label) const { return stated_[variable][label]; }
   /// The remaining labels, as strategies of unknowns.
   [[nodiscard]] strategies_left left(const kept_labels& kept) const {
     strategies_left result(form_->size());
@@ -130,7 +144,7 @@ class stated_multipliers {
     }
     return result;
   }
-  [[nodiscard]] const stated_form<Cost>& form() const { return *form_; }
+  [[nodiscard]] const Form& form() const { return *form_; }
 
  private:
   /// What prices of savings subtract from a pair where it depends on the second end alone, in whose unary costs it is.
@@ -140,7 +154,7 @@ class stated_multipliers {
                                                                           std::span<const strategy> of_second) const {
     const auto& pair = form_->pairs()[at];
     std::vector<std::pair<strategy, double>> result;
-    for (const strategy l : of_second) result.emplace_back(stated(variable(pair.second), l), 0.0);
+    for (const strategy l : of_second) result.emplace_back(stated(variable_[pair.second], l), 0.0);
     for (const counted_table<Cost>& term : form_->tables()[pair.table].terms) {
       double times = std::ldexp(static_cast<double>(term.times), -form_->bits());
       for (const counted_table<Cost>& own : base.tables()[base.pairs()[at].table].terms)
@@ -149,43 +163,34 @@ class stated_multipliers {
       std::vector<Cost> amounts;
       bool is_of_second = true;
       for (const auto& [b, sum] : result) {
-        amounts.push_back(amount_of(term.at(stated(variable(pair.first), of_first.front()), b)));
+        amounts.push_back(amount_of(term.at(stated(variable_[pair.first], of_first.front()), b)));
         for (const strategy k : of_first)
-          is_of_second = is_of_second && amount_of(term.at(stated(variable(pair.first), k), b)) == amounts.back();
+          is_of_second = is_of_second && amount_of(term.at(stated(variable_[pair.first], k), b)) == amounts.back();
       }
       for (std::size_t l = 0; l < result.size() && is_of_second; ++l)
         result[l].second += times * static_cast<double>(amounts[l]);
     }
     return result;
   }
-  [[nodiscard]] std::uint32_t variable(std::uint32_t unknown) const {
-    return problem_->variable_of(form_->first_vertex(unknown));
-  }
   /// The least cost of a pair of unknowns, for each remaining strategy of the second.
-  [[nodiscard]] std::vector<std::pair<strategy, double>> folded(const typename stated_form<Cost>::pair& pair,
-                                                                std::span<const strategy> of_first,
+  [[nodiscard]] std::vector<std::pair<strategy, double>> folded(std::size_t number, std::span<const strategy> of_first,
                                                                 std::span<const strategy> of_second) const {
-    const auto& t = form_->tables()[pair.table];
-    const auto cost = [&](strategy a, strategy b) {
-      double sum = 0;
-      for (const auto& term : t.terms)
-        sum += is_forbidden(term.at(a, b)) ? std::numeric_limits<double>::infinity()
-                                           : static_cast<double>(term.at(a, b)) * static_cast<double>(term.times);
-      return std::ldexp(sum, -form_->bits());
-    };
+    const std::uint32_t first = variable_[form_->pairs()[number].first], second = variable_[form_->pairs()[number].second];
     std::vector<std::pair<strategy, double>> result;
     for (const strategy l : of_second) {
-      const strategy b = stated(variable(pair.second), l);
+      const strategy b = stated(second, l);
       double least = std::numeric_limits<double>::infinity();
-      for (const strategy k : of_first) least = std::min(least, cost(stated(variable(pair.first), k), b));
+      for (const strategy k : of_first) least = std::min(least, form_->cost_of_pair(number, stated(first, k), b));
       result.emplace_back(b, std::isfinite(least) ? least : 0);
     }
     return result;
   }
 
-  const placement_problem<Cost>* problem_;
-  const stated_form<Cost>* form_;
-  std::vector<std::uint32_t> first_vertex_;  ///< per variable
+  const Form* form_;
+  std::vector<std::uint32_t> unknown_;         ///< per variable
+  std::vector<std::uint32_t> vertex_;          ///< per variable, the first that it stands for
+  std::vector<std::uint32_t> variable_;        ///< per unknown
+  std::vector<std::vector<strategy>> stated_;  ///< per variable and label
 };
 
 }  // namespace shardweave::inline v0::detail
