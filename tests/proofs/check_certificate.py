@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 from check_order import prove_orders
+from eliminate import Rest
 from exact import At, demand, each, read, units, whole
 from factors import Problem, from_contest, stated, total, worth_of_work
 from savings import Layout
@@ -30,9 +31,7 @@ class Checker:
         demand(self.whole_costs or text["format"] == "shardweave.placement", "the problem is of another format")
         text = from_contest(text["problem"]) if self.whole_costs else text
         work, self.owed = worth_of_work(text["work"], certificate) if step else ([], 0)
-        self.p, self.limits, self.at_prices = Problem(text, chain(stated(text, worth=0 if step else 1), work)), None, None
-        if any(m.get("only_limits") for m in certificate["multipliers"]):
-            self.limits = Problem(text, stated(text, worth=0))
+        self.p, self.at_prices = Problem(text, chain(stated(text, worth=0 if step else 1), work)), None
         if "overlap" in certificate:
             demand(not step, "savings are none of a step")
             form = Layout(text, certificate["overlap"], certificate.get("prefetch"), certificate.get("every_edge"))
@@ -49,28 +48,35 @@ class Checker:
         return (max((u.as_integer_ratio()[1] for term in terms for u in term["usage"]), default=1),
                 [(self.p.unknown[term["vertex"]], list(map(units, term["usage"])), term.get("live")) for term in terms])
 
-    def row(self, entry):
-        """What strategies take of a budget at a time, and the limit that a price is against."""
+    def row(self, entry, uses=None):
+        """What strategies take of a budget at a time, and the limit that a price is against.
+
+        uses: the rows that are kept, where unknowns were eliminated"""
         budget, (parts, terms), time = self.budgets[entry["budget"]], self.terms_of(entry["budget"]), entry.get("time", 0)
         demand(whole([time, entry["price"]], -(2**63)), "a time or a price is no whole number")
         sign, side = (1, "high") if entry["price"] > 0 else (-1, "low")
         demand(entry["price"] == 0 or side in budget, "a price is against a limit that is not there")
+        limit = sign * floor((sign * Fraction(budget.get(side, 0)) + TOLERANCE) * parts) * (At.one // parts)
+        if uses is not None:
+            demand(entry["price"] == 0 or (entry["budget"], time, side) in uses, "a price is against a row that was not kept")
+            apart, used = uses.get((entry["budget"], time, side), (0, {}))
+            return used, limit - apart
         used = {}
         for x, usage, live in terms:
             if live is None or live[0] <= time < live[1]:
                 used[x] = total(used[x], usage) if x in used else usage
-        return used, sign * floor((sign * Fraction(budget.get(side, 0)) + TOLERANCE) * parts) * (At.one // parts)
+        return used, limit
 
-    def multipliers(self, m):
+    def multipliers(self, m, problem):
         """What multipliers make of the costs: prices of rows and messages move them between factors, and to the bound."""
         only_limits, given = m.get("only_limits", False), {}
         demand(only_limits or ("savings" in m) == (self.at_prices is not None), "leaves savings out, which count, or has some")
         demand(whole(m.get("savings", 0)), "prices of savings have no such number")
-        problem = self.at_prices[m["savings"]] if "savings" in m else self.p
-        problem = self.limits if only_limits else problem
-        own, bound, price_bits, message = dict(problem.own), 0, m.get("price_bits", 0), At.one >> m.get("message_bits", 0)
+        problem = self.at_prices[m["savings"]] if "savings" in m else problem
+        own = {x: [0] * len(costs) for x, costs in problem.own.items()} if only_limits else dict(problem.own)
+        bound, price_bits, message = 0 if only_limits else problem.apart, m.get("price_bits", 0), At.one >> m.get("message_bits", 0)
         for entry in m.get("prices", []):
-            used, limit = self.row(entry)
+            used, limit = self.row(entry, problem.uses)
             own.update((x, total(own[x], [entry["price"] * u >> price_bits for u in usage])) for x, usage in used.items())
             bound -= entry["price"] * limit >> price_bits
         for entry in m.get("messages", []):
@@ -79,21 +85,40 @@ class Checker:
             demand(whole(entry["amounts"], -(2**63)), "an amount is no whole number")
             given[pair] = [message * amount for amount in entry["amounts"]]
             own[y] = total(own[y], given[pair])
-        return SimpleNamespace(only_limits=only_limits, own=own, given=given, tables=problem.tables, bound=bound)
+        tables = {pair: problem.tables[pair] for pair in (given if only_limits else problem.tables)}
+        return SimpleNamespace(only_limits=only_limits, own=own, given=given, tables=tables, bound=bound)
+
+    def rests(self, m, left):
+        """Of each table and row what messages leave of it: the least, and all of them."""
+        for (x, y), rows in m.tables.items():
+            given = m.given.get((x, y)) or [0] * self.p.counts[y]
+            for s in left[x]:
+                worth = rows[s] if not m.only_limits else [0 if c < At.forbidden >> 1 else c for c in rows[s]]
+                rest = {t: worth[t] - given[t] for t in left[y]}
+                yield x, y, s, min(rest.values()), rest
 
     def bound(self, m, left):
-        """What multipliers prove of the strategies that are left, and of each, if it is the only one left to its unknown."""
+        """What multipliers prove of the strategies that are left, and what each has come to."""
         come_to = {x: {s: m.own[x][s] for s in of} for x, of in left.items()}
-        for (x, y), rows in m.tables.items():
-            given, others = m.given.get((x, y)) or [0] * len(rows[0]), left[y]
-            for s in left[x]:
-                row = rows[s]
-                come_to[x][s] += min(row[t] - given[t] for t in others)
-        bound = m.bound + sum(min(of.values(), default=0) for of in come_to.values())
-        for of in come_to.values():
-            rest = bound - min(of.values(), default=0)
-            of.update((s, rest + cost) for s, cost in of.items())
-        return bound, come_to
+        for x, _, s, least, _ in self.rests(m, left):
+            come_to[x][s] += least
+        return m.bound + sum(min(of.values(), default=0) for of in come_to.values()), come_to
+
+    def bounds(self, m, left):
+        """What multipliers prove of each strategy, if it is the only one left to its unknown."""
+        bound, come_to = self.bound(m, left)
+        above = {x: {s: cost - min(of.values()) for s, cost in of.items()} for x, of in come_to.items()}
+        result = {x: {s: bound + more for s, more in of.items()} for x, of in above.items()}
+        to_second = {}  # by pair and strategy: the least that it costs the first beyond its least
+        for x, y, s, least, rest in self.rests(m, left):
+            result[x][s] += min(above[y][t] + cost - least for t, cost in rest.items())
+            known = to_second.setdefault((x, y), {})
+            for t, cost in rest.items():
+                known[t] = min(known.get(t, At.forbidden << 1), above[x][s] + cost - least)
+        for (_, y), of in to_second.items():
+            for t, more in of.items():
+                result[y][t] += more
+        return result
 
     def closes(self, m, bound):
         """Whether a bound says what is claimed, or that limits are broken."""
@@ -111,40 +136,59 @@ class Checker:
         left[x] = left[x] - set(r["strategies"])
         self.p.propagate(left, [x])
 
-    def narrow(self, m, left):
+    def narrow(self, m, problem, left):
         """Drops the strategies with which what is left costs what is claimed, or breaks limits."""
         if not all(left.values()):
             return left
-        kept = {x: {s for s, bound in of.items() if not self.closes(m, bound)} for x, of in self.bound(m, left)[1].items()}
-        return self.p.propagate(kept, [x for x in left if kept[x] != left[x]])
+        kept = {x: {s for s, bound in of.items() if not self.closes(m, bound)} for x, of in self.bounds(m, left).items()}
+        return problem.propagate(kept, [x for x in left if kept[x] != left[x]])
 
-    def split(self, case, left):
+    def reduce(self, reduction, problem, left):
+        """What is left of a problem, of which only some rows are kept, and of its strategies."""
+        demand(self.at_prices is None, "eliminates, but savings count")
+        uses = {}
+        for row in reduction.get("rows", []):
+            for side, price in (("high", 1), ("low", -1)):
+                if side in self.budgets[row["budget"]]:
+                    key = row["budget"], row.get("time", 0), side
+                    demand(problem.uses is None or key in problem.uses, "keeps a row that was not kept before")
+                    uses[key] = (0, self.row({**row, "price": price})[0]) if problem.uses is None else problem.uses[key]
+        rest = Rest(problem, left, uses)
+        for step in reduction["steps"]:
+            rest.eliminate(*(self.p.unknown[v] for v in step))
+        return rest, rest.finish()
+
+    def split(self, case, problem, left):
         """What is left in each part of a case."""
         x, parts = self.p.unknown[case["vertex"]], [set(part) for part in case["parts"]]
+        demand(x in left, "splits a vertex that is not there any more")
         named = set().union(*parts)
         is_covered = left[x] <= named or not all(left.values())  # or nothing is left to bound
         demand(is_covered and named <= set(range(self.p.counts[x])), f"has no part with some strategy of vertex {x}")
-        return [self.p.propagate({**left, x: left[x] & part}, [x]) for part in parts]
+        return [(problem, problem.propagate({**left, x: left[x] & part}, [x])) for part in parts]
 
     def run(self):
         left = {x: {s for s, cost in enumerate(costs) if cost < At.forbidden >> 1} for x, costs in self.p.own.items()}
         self.p.propagate(left, left)
-        multipliers = [self.multipliers(m) for m in each("multipliers", self.c["multipliers"])]
         for r in each("ruled_out", self.c.get("ruled_out", [])):
             self.rule_out(r, left)
-        cases, waiting = self.c["cases"], {0: left}
+        cases, waiting = self.c["cases"], {0: (self.p, left)}
         demand(sum(len(case.get("cases", [])) for case in cases) == len(cases) - 1, "there are more parts than cases, or less")
         for number, case in enumerate(each("cases", cases)):
             demand(number in waiting, "is part of no case before it")
-            left, following = waiting.pop(number), case.get("cases", [])
-            demand(("multipliers" in case) != ("parts" in case), "needs multipliers or parts, and not both")
+            (problem, left), following = waiting.pop(number), case.get("cases", [])
+            demand(len({"multipliers", "parts", "reduction"} & case.keys()) == 1, "needs one of reduction, multipliers and parts")
             if "parts" in case:
                 demand(following, "has no parts")
-                waiting.update(zip(following, self.split(case, left), strict=True))
+                waiting.update(zip(following, self.split(case, problem, left), strict=True))
                 continue
-            m = multipliers[case["multipliers"]]
+            if "reduction" in case:
+                rest = self.reduce(self.c["reductions"][case["reduction"]], problem, left)
+                waiting.update(zip(following, [rest], strict=True))
+                continue
+            m = self.multipliers(self.c["multipliers"][case["multipliers"]], problem)
             if following:
-                waiting.update(zip(following, [self.narrow(m, left)], strict=True))
+                waiting.update(zip(following, [(problem, self.narrow(m, problem, left))], strict=True))
             elif all(left.values()):
                 bound, _ = self.bound(m, left)
                 demand(self.closes(m, bound), f"is bounded by {float(Fraction(bound, At.one))!r}, which proves too little")

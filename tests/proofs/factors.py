@@ -55,6 +55,7 @@ class Problem:
 
     def __init__(self, text, factors):
         vertices, leader, parts, made = text["vertices"], {}, {}, {}
+        self.apart, self.uses = 0, None  # costs of no unknown, and the rows that are kept: all of them
         self.unknown = [leader.setdefault(vertex["tie"], v) if "tie" in vertex else v for v, vertex in enumerate(vertices)]
         self.counts = counts = [len(vertex["compute"]) for vertex in vertices]
         self.own = {x: [0] * counts[x] for x in self.unknown}
