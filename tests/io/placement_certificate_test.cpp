@@ -50,8 +50,14 @@ TEST_SUITE("placement_certificate") {
       for (std::size_t i = 0; i < c.multipliers[0].messages.size(); ++i)
         CHECK(std::ranges::equal(again.multipliers[0].messages[i].amounts, c.multipliers[0].messages[i].amounts));
       CHECK(again.ruled_out[0].of_lower_limit == c.ruled_out[0].of_lower_limit);
+      REQUIRE(again.reductions.size() == c.reductions.size());
+      for (std::size_t i = 0; i < c.reductions.size(); ++i) {
+        CHECK(again.reductions[i].rows == c.reductions[i].rows);
+        CHECK(again.reductions[i].steps == c.reductions[i].steps);
+      }
       REQUIRE(again.cases.size() == c.cases.size());
       for (std::size_t i = 0; i < c.cases.size(); ++i) {
+        CHECK(again.cases[i].reduction == c.cases[i].reduction);
         CHECK(again.cases[i].multipliers == c.cases[i].multipliers);
         CHECK(again.cases[i].parts == c.cases[i].parts);
         CHECK(again.cases[i].cases == c.cases[i].cases);
@@ -68,9 +74,9 @@ TEST_SUITE("placement_certificate") {
     CHECK(refusal_of(head + R"("lower_bound":1,"infeasible":true,"multipliers":[{}],"cases":[{"multipliers":0}]})")
               .find("needs lower_bound or infeasible, and not both") != std::string::npos);
     CHECK(refusal_of(head + R"("lower_bound":1,"multipliers":[{}],"cases":[{"multipliers":0,"parts":[]}]})")
-              .find("needs multipliers or parts, and not both") != std::string::npos);
+              .find("needs one of reduction, multipliers and parts") != std::string::npos);
     CHECK(refusal_of(head + R"("lower_bound":1,"multipliers":[{}],"cases":[{}]})")
-              .find("needs multipliers or parts, and not both") != std::string::npos);
+              .find("needs one of reduction, multipliers and parts") != std::string::npos);
     CHECK(refusal_of(head +
                      R"("lower_bound":1,"multipliers":[{"messages":[{"from":0,"to":1,"amounts":[1.5]}]}],"cases":[]})")
               .find("multipliers[0].messages[0].amounts[0]") != std::string::npos);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -45,18 +46,39 @@ template <class Cost>
              static_cast<std::int64_t>(random.below((1U << static_cast<unsigned>(prices.bits)) + 1))});
     }
   }
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> joined;
+  for (const sw::described_edge& e : d.edges)
+    if (leader[e.from] != leader[e.to] && (e.communication != sw::no_table || e.transition != sw::no_table))
+      joined.push_back(std::minmax(leader[e.from], leader[e.to]));
+  std::sort(joined.begin(), joined.end());
+  joined.erase(std::unique(joined.begin(), joined.end()), joined.end());
+  std::vector<std::uint32_t> there = leader;  // what is left after all eliminations
+  std::sort(there.begin(), there.end());
+  there.erase(std::unique(there.begin(), there.end()), there.end());
+  const auto is_there = [&](std::uint32_t v) { return std::binary_search(there.begin(), there.end(), v); };
+  if (d.counted == sw::savings_form::off && random.chance(0.6))
+    for (std::size_t count = 1 + random.below(2); count-- > 0;) {
+      auto& r = c.reductions.emplace_back();
+      for (std::size_t steps = random.below(there.size()); steps-- > 0;) {
+        const std::uint32_t x = there[random.below(there.size())];
+        std::vector<std::uint32_t> step{x}, others;
+        for (const auto& [a, b] : joined)
+          if ((a == x || b == x) && is_there(a) && is_there(b)) others.push_back(a == x ? b : a);
+        for (std::size_t most = random.below(3); most-- > 0 && !others.empty();) {
+          const auto at = others.begin() + static_cast<std::ptrdiff_t>(random.below(others.size()));
+          step.push_back(*at);
+          others.erase(at);
+        }
+        r.steps.push_back(std::move(step));
+        std::erase(there, x);
+      }
+    }
   for (std::size_t count = 1 + random.below(3); count-- > 0;) {
     sw::placement_multipliers m{.message_bits = static_cast<int>(random.below(20)),
                                 .price_bits = static_cast<int>(random.below(20)),
                                 .only_limits = random.chance(0.1)};
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> joined;
-    for (const sw::described_edge& e : d.edges)
-      if (leader[e.from] != leader[e.to] && (e.communication != sw::no_table || e.transition != sw::no_table))
-        joined.push_back(std::minmax(leader[e.from], leader[e.to]));
-    std::sort(joined.begin(), joined.end());
-    joined.erase(std::unique(joined.begin(), joined.end()), joined.end());
     for (const auto& [a, b] : joined) {
-      if (random.chance(0.3)) continue;
+      if (random.chance(0.3) || !is_there(a) || !is_there(b)) continue;
       std::vector<std::int64_t> amounts;
       for (std::size_t s = 0; s < d.vertices[b].compute.size(); ++s)
         amounts.push_back(static_cast<std::int64_t>(random.below(41) << static_cast<unsigned>(m.message_bits)) -
@@ -75,16 +97,30 @@ template <class Cost>
   }
   const auto any_multipliers = [&] { return static_cast<std::uint32_t>(random.below(c.multipliers.size())); };
   c.lower_bound = static_cast<Cost>(random.below(120)) - 40;  // what costs as much may be dropped
+  std::set<std::pair<std::uint32_t, std::int64_t>> priced;
+  for (const auto& m : c.multipliers)
+    for (const sw::row_price& p : m.prices) priced.emplace(p.budget, p.time);
+  const auto add_case = [&](sw::placement_case one) {
+    one.cases.push_back(static_cast<std::uint32_t>(c.cases.size() + 1));
+    c.cases.push_back(std::move(one));
+  };
+  for (std::uint32_t i = 0; i < c.reductions.size(); ++i) {
+    for (const auto& [budget, time] : priced) c.reductions[i].rows.push_back({budget, time});
+    if (random.chance(0.3)) add_case({.multipliers = any_multipliers()});
+    add_case({.reduction = i});
+  }
+  const std::size_t begin = c.cases.size();
   c.cases.emplace_back();
-  for (std::size_t at = 0; at < c.cases.size(); ++at) {
-    if (at > 12 || random.chance(0.5)) {
+  for (std::size_t at = begin; at < c.cases.size(); ++at) {
+    if (at > 12 || there.empty() || random.chance(0.5)) {
       c.cases[at].multipliers = any_multipliers();
       if (at > 12 || random.chance(0.7)) continue;
       c.cases[at].cases.push_back(static_cast<std::uint32_t>(c.cases.size()));
       c.cases.emplace_back();
       continue;
     }
-    const auto v = static_cast<std::uint32_t>(random.below(d.vertices.size()));
+    auto v = static_cast<std::uint32_t>(random.below(d.vertices.size()));
+    if (!is_there(leader[v])) v = there[random.below(there.size())];
     const std::size_t strategies = d.vertices[v].compute.size();
     std::vector<std::vector<sw::strategy>> parts(1 + random.below(strategies));
     for (sw::strategy s = 0; s < strategies; ++s) {
@@ -139,11 +175,33 @@ void spoil(sw::placement_certificate<Cost>& c, std::uint64_t seed) {
   const auto any_of = [&](auto& list) -> auto& { return list[random.below(list.size())]; };
   auto& m = any_of(c.multipliers);
   auto& one = any_of(c.cases);
-  switch (random.below(c.savings.empty() ? 10 : 12)) {
+  switch (random.below(c.savings.empty() ? c.reductions.empty() ? 10 : 13 : 12)) {
+    case 12: {
+      auto& r = any_of(c.reductions);
+      if (r.steps.empty()) break;
+      auto& step = any_of(r.steps);
+      const auto& other = any_of(r.steps);
+      if (step.empty() || other.empty()) break;
+      switch (random.below(4)) {
+        case 0:
+          if (!r.rows.empty()) random.chance(0.5) ? flip(any_of(r.rows).time) : flip(any_of(r.rows).budget);
+          break;
+        case 1:
+          std::swap(step, any_of(r.steps));
+          break;
+        case 2:
+          random.chance(0.5) ? step.push_back(any_of(other)) : step.pop_back();
+          break;
+        default:
+          flip(any_of(step));
+      }
+      break;
+    }
     case 10:
       m.savings ? flip(*m.savings) : void();
       break;
     case 11: {
+      if (c.savings.empty()) break;
       auto& prices = any_of(c.savings);
       if (prices.runs.empty() || random.chance(0.2)) {
         flip(prices.bits);

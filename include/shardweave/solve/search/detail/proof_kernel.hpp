@@ -136,7 +136,10 @@ class proof_kernel final : public proof_so_far<Cost> {
       proofs_.follow(*this);
       proofs_.look(true);
       narrowed_from_.reset();
-      if (!narrow(steps)) return true;
+      const std::size_t before = steps_.size();
+      if (narrow(steps)) continue;
+      steps_.resize(before);  // the search begins with what there was
+      return true;
     }
     // labels that went since the last elimination go again in the search
     if (narrowed_from_) std::tie(problem_, origin_) = *std::move(narrowed_from_);
