@@ -13,6 +13,7 @@
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/diff.hpp>
 #include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/exact_elimination.hpp>
 #include <shardweave/placement/explain.hpp>
 #include <shardweave/placement/move.hpp>
 #include <shardweave/placement/placement_certificate.hpp>

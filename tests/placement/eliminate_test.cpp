@@ -146,7 +146,8 @@ TEST_SUITE("detail::elimination") {
     CHECK(apart.pairs.empty());
     CHECK(apart.costs == std::vector<std::vector<double>>{{0, 0}, {0, 1}});
   }
-  TEST_CASE("a table that is a sum of costs of its ends goes to them: nothing is lost where a hub has many neighbours") {
+  TEST_CASE(
+      "a table that is a sum of costs of its ends goes to them: nothing is lost where a hub has many neighbours") {
     // table 1-2 is {1, 4} of the first end plus {0, 2} of the second
     const sketch s{{{0, 9}, {0, 0}, {0, 0}}, {{0, 1, {5, 0, 0, 5}}, {1, 2, {1, 3, 4, 6}}}};
     auto [p, left] = s.build();

@@ -155,7 +155,8 @@ template <cost_value Cost>
   multipliers_reader multipliers;
   placement_reduction reduction;
   budget_row row;
-  auto rows = json_object({json_required("budget", json_number(row.budget)), json_optional("time", json_number(row.time))});
+  auto rows =
+      json_object({json_required("budget", json_number(row.budget)), json_optional("time", json_number(row.time))});
   std::vector<std::uint32_t> step;
   auto some_reduction = json_object({json_optional("rows", json_items(row, reduction.rows, std::move(rows))),
                                      json_required("steps", json_list(json_numbers(step), [&] {
@@ -175,7 +176,8 @@ template <cost_value Cost>
        json_optional("multipliers", json_number(one.multipliers)), json_optional("vertex", json_number(one.vertex)),
        json_optional("parts", std::move(parts)), json_optional("cases", json_numbers(one.cases))},
       [&] {
-        const int kinds = (one.reduction ? 1 : 0) + (one.multipliers ? 1 : 0) + (std::exchange(is_split, false) ? 1 : 0);
+        const int kinds =
+            (one.reduction ? 1 : 0) + (one.multipliers ? 1 : 0) + (std::exchange(is_split, false) ? 1 : 0);
         return std::string(kinds == 1 ? "" : "needs one of reduction, multipliers and parts");
       });
   auto form = json_value("\"windows\", \"strict\", \"inclusive\" or \"inclusive-twice\"", [&](const json_scalar& s) {

@@ -206,6 +206,23 @@ class stated_form {
 
   /// Budgets as rows, at the times at which they can bind.
   [[nodiscard]] std::vector<usage_row> rows() const { return detail::rows_of(stated_->constraints.budgets).rows; }
+  /// A term of a budget, and the rows, of `rows`, in which it counts.
+  struct use {
+    const budget_term* term = nullptr;
+    std::uint32_t begin = 0, end = 0;
+  };
+  /// What each unknown uses.
+  [[nodiscard]] std::vector<std::vector<use>> uses() const {
+    const std::vector<budget>& budgets = stated_->constraints.budgets;
+    const detail::budget_rows all = detail::rows_of(budgets);
+    std::vector<std::vector<use>> result(size());
+    for (std::size_t b = 0; b < budgets.size(); ++b)
+      for (const detail::row_range& range : all.ranges[b]) {
+        const budget_term& term = budgets[b].terms[range.term];
+        result[unknown_of_[term.vertex]].push_back({&term, range.begin, range.end});
+      }
+    return result;
+  }
   /// Per unknown and strategy its usage of a budget at a time; empty if it has none.
   /// \param convert  of a usage to a number
   template <class Number, class Convert>

@@ -99,11 +99,10 @@ class certificate_shape {
       if (one.multipliers || !one.parts.empty() || one.cases.size() != 1)
         return "is reduced, expected neither multipliers nor parts, and one case";
     } else if (one.multipliers) {
-      if (*one.multipliers >= c.multipliers.size())
-        return names("multipliers", *one.multipliers, c.multipliers.size());
+      if (*one.multipliers >= c.multipliers.size()) return names("multipliers", *one.multipliers, c.multipliers.size());
       if (!one.parts.empty() || one.cases.size() > 1)
-        return "has multipliers, " + std::to_string(one.parts.size()) + " parts and " + std::to_string(one.cases.size()) +
-               " cases, expected no part and one case at most";
+        return "has multipliers, " + std::to_string(one.parts.size()) + " parts and " +
+               std::to_string(one.cases.size()) + " cases, expected no part and one case at most";
     } else {
       if (one.vertex >= d_.vertices.size()) return no_vertex(one.vertex);
       if (one.parts.empty() || one.parts.size() != one.cases.size())

@@ -244,9 +244,8 @@ class elimination {
     }
     for (const auto& of : p_.usages[x]) {
       costs_by_class of_u(there.size());
-      each_left([&](std::size_t s) {
-        each_class_of_u(s, [&](std::size_t i) { take(of_u[i], of.amounts[s], of.limit); });
-      });
+      each_left(
+          [&](std::size_t s) { each_class_of_u(s, [&](std::size_t i) { take(of_u[i], of.amounts[s], of.limit); }); });
       auto& all = p_.usages[u];
       auto at = std::lower_bound(all.begin(), all.end(), of.limit,
                                  [](const auto& one, std::uint32_t limit) { return one.limit < limit; });
@@ -277,8 +276,9 @@ class elimination {
         only_of_y = only_of_y && (of_y[j] == 0 || all[i * columns + j] == all[i0 * columns + j]);
       }
     if (only_of_y) {
-      add(y, costs_by_class(all.begin() + static_cast<std::ptrdiff_t>(i0 * columns),
-                            all.begin() + static_cast<std::ptrdiff_t>((i0 + 1) * columns)),
+      add(y,
+          costs_by_class(all.begin() + static_cast<std::ptrdiff_t>(i0 * columns),
+                         all.begin() + static_cast<std::ptrdiff_t>((i0 + 1) * columns)),
           t);
     } else if (only_of_u) {
       costs_by_class column;
@@ -330,9 +330,11 @@ class elimination {
         of.push_back(at->second);
       }
     };
-    joined(b.row_class.size(), [&](std::size_t s) { return a.own_class(s); }, b.row_class, result.row_class, rows);
-    joined(b.column_class.size(), [&](std::size_t s) { return a.other_class(s); }, b.column_class,
-           result.column_class, columns);
+    joined(
+        b.row_class.size(), [&](std::size_t s) { return a.own_class(s); }, b.row_class, result.row_class, rows);
+    joined(
+        b.column_class.size(), [&](std::size_t s) { return a.other_class(s); }, b.column_class, result.column_class,
+        columns);
     result.rows = rows.size();
     result.columns = columns.size();
     for (const auto& [ia, ib] : rows)

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -97,7 +96,8 @@ struct exact_problem {
   /// The unknown of a name; `size()` if there is none.
   [[nodiscard]] std::uint32_t named(std::uint32_t of_form) const {
     const auto at = std::lower_bound(name.begin(), name.end(), of_form);
-    return static_cast<std::uint32_t>(at != name.end() && *at == of_form ? at - name.begin() : name.end() - name.begin());
+    return static_cast<std::uint32_t>(at != name.end() && *at == of_form ? at - name.begin()
+                                                                         : name.end() - name.begin());
   }
   /// The pair of two unknowns; the number of pairs if there is none. \pre first < second
   [[nodiscard]] std::size_t pair_between(std::uint32_t first, std::uint32_t second) const {
@@ -155,31 +155,6 @@ struct exact_problem {
       }
     return changed;
   }
-};
-
-/// A problem in doubles, as multipliers for it are stated.
-class rounded_problem {
- public:
-  rounded_problem() = default;
-  explicit rounded_problem(exact_problem<double> p) : p_(std::move(p)) {}
-
-  [[nodiscard]] std::size_t size() const { return p_.size(); }
-  [[nodiscard]] std::size_t strategies(std::uint32_t x) const { return p_.costs[x].size(); }
-  [[nodiscard]] const std::vector<std::uint32_t>& names() const { return p_.name; }
-  [[nodiscard]] const std::vector<exact_problem<double>::pair>& pairs() const { return p_.pairs; }
-  [[nodiscard]] std::size_t pair_between(std::uint32_t first, std::uint32_t second) const {
-    return p_.pair_between(first, second);
-  }
-  void propagate(strategies_left& left) const { p_.propagate(left); }
-  /// What a pair of unknowns costs with two strategies; infinity where it is forbidden.
-  [[nodiscard]] double cost_of_pair(std::size_t number, strategy a, strategy b) const {
-    const auto& t = *p_.pairs[number].table;
-    const std::size_t at = t.row_class[a] * t.columns + t.column_class[b];
-    return t.allowed[at] != 0 ? t.costs[at] : std::numeric_limits<double>::infinity();
-  }
-
- private:
-  exact_problem<double> p_;
 };
 
 /// The stated problem in numbers.

@@ -51,7 +51,8 @@ template <cost_value Cost, class Whole>
     return at_prices[m.savings ? *m.savings + 1 : 0];
   };
   // savings count at the prices of the multipliers, in problems that are never reduced
-  const auto on = [&](const placement_multipliers& m, const std::shared_ptr<const exact_problem<Whole>>& p) -> const exact_problem<Whole>& {
+  const auto on = [&](const placement_multipliers& m,
+                      const std::shared_ptr<const exact_problem<Whole>>& p) -> const exact_problem<Whole>& {
     return m.savings ? *exact_at(m).whole() : *p;
   };
   certificate_verdict<Cost> verdict{.bound = forbidden<Cost>};
@@ -147,7 +148,8 @@ template <cost_value Cost, class Whole>
       if ((*left)[x][s] != 0 && covered[s] == 0)
         return fails(step,
                      "has no part with strategy " + std::to_string(s) + " of vertex " + std::to_string(one.vertex));
-    for (std::size_t i = one.parts.size(); i-- > 0;) open.push_back({one.cases[i], at.problem, left, &one.parts[i], one.vertex});
+    for (std::size_t i = one.parts.size(); i-- > 0;)
+      open.push_back({one.cases[i], at.problem, left, &one.parts[i], one.vertex});
     ++verdict.steps;
   }
   for (std::size_t i = 0; i < seen.size(); ++i)
@@ -209,7 +211,7 @@ template <cost_value Cost>
   }
   if (limit.expired()) return fails(too_late);
   return fits_128(range) ? checked<Cost, whole_128>(d, forms, range, c, claims, limit)
-              : checked<Cost, whole_of_any_size>(d, forms, range, c, claims, limit);
+                         : checked<Cost, whole_of_any_size>(d, forms, range, c, claims, limit);
 }
 }  // namespace detail
 

@@ -6,7 +6,6 @@
 #include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/description.hpp>
-#include <shardweave/placement/detail/budget_rows.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/stated_form.hpp>
@@ -47,8 +46,7 @@ namespace detail {
 /// \param limit   ends the work; what was removed until then is returned
 template <cost_value Cost>
 [[nodiscard]] std::pair<std::vector<strategies_ruled_out>, strategies_left> ruled_out_by_limits(
-    const placement_description<Cost>& d, const stated_form<Cost>& form, const strategies_left& wanted,
-    const deadline& limit) {
+    const stated_form<Cost>& form, const strategies_left& wanted, const deadline& limit) {
   std::pair<std::vector<strategies_ruled_out>, strategies_left> all{{}, form.all_left()};
   auto& [result, left] = all;
   form.propagate(left);
@@ -60,17 +58,8 @@ template <cost_value Cost>
     return std::any_of(left.begin(), left.end(),
                        [](const auto& of) { return std::count(of.begin(), of.end(), 1) == 0; });
   };
-  const budget_rows rows = rows_of(d.constraints.budgets);
-  struct use {
-    const budget_term* term;
-    row_range rows;
-  };
-  std::vector<std::vector<use>> uses(form.size());
-  for (std::size_t b = 0; b < rows.ranges.size(); ++b)
-    for (const row_range& range : rows.ranges[b]) {
-      const budget_term& term = d.constraints.budgets[b].terms[range.term];
-      uses[form.unknown_of(term.vertex)].push_back({&term, range});
-    }
+  const std::vector<usage_row> rows = form.rows();
+  const auto uses = form.uses();
   for (bool changed = true; changed && !is_done();) {
     changed = false;
     for (const bool of_low : {false, true}) {
@@ -81,11 +70,11 @@ template <cost_value Cost>
           if (left[x][s] != 0) least = std::min(least, sign * term.usage[s]);
         return std::isfinite(least) ? least : 0;
       };
-      range_sums sums(rows.rows.size());
+      range_sums sums(rows.size());
       for (std::uint32_t x = 0; x < form.size(); ++x)
-        for (const use& u : uses[x]) sums.add(u.rows.begin, u.rows.end, least_of(x, *u.term));
+        for (const auto& u : uses[x]) sums.add(u.begin, u.end, least_of(x, *u.term));
       const std::vector<double> total = sums.values();  // strategies that go later make it more
-      const auto most_of = [&](std::size_t r) { return of_low ? -rows.rows[r].low : rows.rows[r].high; };
+      const auto most_of = [&](std::size_t r) { return of_low ? -rows[r].low : rows[r].high; };
       std::vector<std::uint32_t> broken;  // rows that nothing keeps, so that all strategies may go
       for (std::uint32_t r = 0; r < total.size(); ++r)
         if (total[r] > most_of(r) + budget_tolerance) broken.push_back(r);
@@ -95,17 +84,17 @@ template <cost_value Cost>
         if (!any) continue;
         if (limit.expired()) return all;
         std::set<std::uint32_t> looked_at(broken.begin(), broken.end());
-        for (const use& u : uses[x])
-          for (std::uint32_t r = u.rows.begin; r < u.rows.end; ++r) looked_at.insert(r);
+        for (const auto& u : uses[x])
+          for (std::uint32_t r = u.begin; r < u.end; ++r) looked_at.insert(r);
         for (const std::uint32_t r : looked_at) {
           double others = total[r];
           std::vector<double> own(left[x].size());
-          for (const use& u : uses[x]) {
-            if (r < u.rows.begin || r >= u.rows.end) continue;
+          for (const auto& u : uses[x]) {
+            if (r < u.begin || r >= u.end) continue;
             others -= least_of(x, *u.term);
             for (std::size_t s = 0; s < own.size(); ++s) own[s] += sign * u.term->usage[s];
           }
-          strategies_ruled_out found{form.first_vertex(x), {}, rows.rows[r].budget, rows.rows[r].time, of_low};
+          strategies_ruled_out found{form.first_vertex(x), {}, rows[r].budget, rows[r].time, of_low};
           for (strategy s = 0; s < own.size(); ++s)
             if (is_unwanted(x, s) && others + own[s] > most_of(r) + 4 * budget_tolerance) found.strategies.push_back(s);
           if (found.strategies.empty()) continue;
@@ -147,7 +136,7 @@ template <cost_value Cost>
   for (std::size_t x = 0; x < p.size(); ++x)
     for (strategy l = 0; l < p.label_count(x); ++l) all[x].push_back(l);
   go_on();
-  auto [ruled_out, left] = ruled_out_by_limits(d, form, in_stated.left(all), limit);
+  auto [ruled_out, left] = ruled_out_by_limits(form, in_stated.left(all), limit);
   proofs.begin_with(std::move(ruled_out));
   go_on();
   const auto search = [&]<class Form>(const placement_problem<Cost>& whole, const compact_problem<Cost>& costs,
@@ -182,7 +171,7 @@ template <cost_value Cost>
                                                                             const solve_control& control = {}) {
   const deadline limit(control);
   placement_certificate<Cost> c{.problem = d.name, .infeasible = true, .counted = d.counted, .windows = d.windows};
-  c.ruled_out = detail::ruled_out_by_limits(d, stated_form<Cost>(d), {}, limit).first;
+  c.ruled_out = detail::ruled_out_by_limits(stated_form<Cost>(d), {}, limit).first;
   c.multipliers.push_back({.only_limits = true});
   c.cases.push_back({.multipliers = 0});
   const certificate_verdict<Cost> proven = proven_by<Cost>(d, c, nullptr, limit.rest_for_part());

@@ -3,10 +3,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/description.hpp>
-#include <shardweave/placement/detail/exact_check.hpp>
-#include <shardweave/placement/detail/exact_problem.hpp>
-#include <shardweave/placement/detail/number_range.hpp>
-#include <shardweave/placement/detail/whole_numbers.hpp>
+#include <shardweave/placement/exact_elimination.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/placement/stated_form.hpp>
@@ -21,12 +18,9 @@
 #include <shardweave/solve/search/detail/stated_multipliers.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -39,66 +33,6 @@
 /// What eliminations leave at the root of a search for a proof.
 
 namespace shardweave::inline v0::detail {
-
-/// A problem rounded to doubles, without usage.
-template <class Whole>
-[[nodiscard]] rounded_problem in_doubles(const exact_problem<Whole>& p, int bits) {
-  const auto rounded = [bits](const Whole& value) {
-    return static_cast<double>(std::ldexp(static_cast<long double>(value), -bits));
-  };
-  const auto all = [&](const std::vector<Whole>& values) {
-    std::vector<double> result;
-    result.reserve(values.size());
-    for (const Whole& value : values) result.push_back(rounded(value));
-    return result;
-  };
-  exact_problem<double> result{.apart = rounded(p.apart), .name = p.name, .costs = {}, .pairs = {}, .pairs_of = {}};
-  for (const auto& of : p.costs) result.costs.push_back(all(of));
-  std::map<const summed_table<Whole>*, std::shared_ptr<const summed_table<double>>> known;
-  for (const auto& pair : p.pairs) {
-    auto& table = known[pair.table.get()];
-    if (!table) {
-      const auto& t = *pair.table;
-      table = std::make_shared<const summed_table<double>>(summed_table<double>{
-          t.row_class, t.column_class, t.rows, t.columns, all(t.costs), t.allowed, t.forbids});
-    }
-    result.pairs.push_back({pair.first, pair.second, table});
-  }
-  result.link();
-  return rounded_problem(std::move(result));
-}
-
-/// Eliminations as a checker makes them, of a problem that each call shrinks.
-/// \returns what is left, and of the strategies in `left`; nothing if the time is up or a step does not hold
-using exact_elimination = std::function<std::optional<rounded_problem>(const placement_reduction&, strategies_left& left)>;
-
-/// \pre all outlive the result
-template <cost_value Cost>
-[[nodiscard]] exact_elimination exact_elimination_of(const placement_description<Cost>& d,
-                                                     const stated_form<Cost>& form, const deadline& limit) {
-  placement_certificate<Cost> all;
-  all.reductions.emplace_back().steps.resize(form.size());
-  number_range range = range_of(d, form, all);
-  const auto with = [&]<class Whole>(Whole) -> exact_elimination {
-    struct state {
-      number_range range;
-      exact_check<Cost, Whole> exact;
-      std::shared_ptr<const exact_problem<Whole>> now;
-      state(const placement_description<Cost>& description, const stated_form<Cost>& stated, number_range numbers,
-            const deadline& time)
-          : range(std::move(numbers)), exact(description, stated, range, time), now(exact.whole()) {}
-    };
-    const auto kept = std::make_shared<state>(d, form, std::move(range), limit);
-    return [kept](const placement_reduction& r, strategies_left& left) -> std::optional<rounded_problem> {
-      complaint wrong;
-      auto rest = kept->exact.reduced(r, *kept->now, left, wrong);
-      if (!rest) return std::nullopt;
-      kept->now = std::move(rest);
-      return in_doubles(*kept->now, kept->range.bits);
-    };
-  };
-  return fits_128(range) ? with(whole_128(0)) : with(whole_of_any_size(0));
-}
 
 /// Eliminates unknowns at the root, raises the bound on what is left, removes labels by it, and begins again, until
 /// hardly any go. Mostly a small problem is left, for a search; each round is a case of the proof, of which the next is
@@ -118,7 +52,7 @@ class proof_kernel final : public proof_so_far<Cost> {
         best_(best),
         proofs_(proofs),
         limit_(limit),
-        eliminate_(exact_elimination_of(d, form, limit)),
+        eliminate_(d, form, limit),
         left_(std::move(left)),
         problem_(std::make_shared<const compact_problem<Cost>>(p)),
         names_(form.size()) {
@@ -321,7 +255,7 @@ class proof_kernel final : public proof_so_far<Cost> {
   const incumbent<Cost>& best_;
   proof_at_hand<Cost>& proofs_;
   const deadline& limit_;
-  exact_elimination eliminate_;
+  exact_elimination<Cost> eliminate_;
   std::vector<step> steps_ = {};
   strategies_left left_;  ///< of the unknowns of `rounded_`
   std::shared_ptr<const compact_problem<Cost>> problem_;

@@ -43,8 +43,7 @@ class stated_multipliers {
   /// \pre the problem has a description, which `form` is of; both outlive this object
   stated_multipliers(const placement_problem<Cost>& problem, const Form& form)
       : form_(&form), unknown_(problem.compact().size()), vertex_(unknown_.size()), variable_(form.size()) {
-    for (auto v = static_cast<std::uint32_t>(problem.vertex_count()); v-- > 0;)
-      vertex_[problem.variable_of(v)] = v;
+    for (auto v = static_cast<std::uint32_t>(problem.vertex_count()); v-- > 0;) vertex_[problem.variable_of(v)] = v;
     for (std::uint32_t x = 0; x < unknown_.size(); ++x) {
       unknown_[x] = form.unknown_of(vertex_[x]);
       variable_[unknown_[x]] = x;
@@ -56,7 +55,10 @@ class stated_multipliers {
   /// \param vertices  per variable, the vertex that names it
   /// \param stated    per variable, the strategy that each label is
   stated_multipliers(const Form& form, std::vector<std::uint32_t> vertices, std::vector<std::vector<strategy>> stated)
-      : form_(&form), unknown_(vertices.size()), vertex_(std::move(vertices)), variable_(form.size()),
+      : form_(&form),
+        unknown_(vertices.size()),
+        vertex_(std::move(vertices)),
+        variable_(form.size()),
         stated_(std::move(stated)) {
     std::iota(unknown_.begin(), unknown_.end(), 0U);
     std::iota(variable_.begin(), variable_.end(), 0U);
@@ -109,8 +111,7 @@ class stated_multipliers {
       if constexpr (std::same_as<Form, stated_form<Cost>>)
         add(taken_off_second(*in_base->form_, at, kept[one.first], kept[one.second]));
       // costs without prices were folded, what prices subtract was not
-      if (!of_base.contains({edge.first, edge.second}))
-        add(in_base->folded(at, kept[one.first], kept[one.second]));
+      if (!of_base.contains({edge.first, edge.second})) add(in_base->folded(at, kept[one.first], kept[one.second]));
     }
     // costs that restriction or compilation folded into one end: the second end's part becomes a message
     for (std::size_t i = 0; i < has_edge.size(); ++i) {
@@ -175,7 +176,8 @@ class stated_multipliers {
   /// The least cost of a pair of unknowns, for each remaining strategy of the second.
   [[nodiscard]] std::vector<std::pair<strategy, double>> folded(std::size_t number, std::span<const strategy> of_first,
                                                                 std::span<const strategy> of_second) const {
-    const std::uint32_t first = variable_[form_->pairs()[number].first], second = variable_[form_->pairs()[number].second];
+    const std::uint32_t first = variable_[form_->pairs()[number].first],
+                        second = variable_[form_->pairs()[number].second];
     std::vector<std::pair<strategy, double>> result;
     for (const strategy l : of_second) {
       const strategy b = stated(second, l);

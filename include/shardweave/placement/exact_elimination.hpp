@@ -1,0 +1,135 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/placement/detail/exact_check.hpp>
+#include <shardweave/placement/detail/exact_problem.hpp>
+#include <shardweave/placement/detail/number_range.hpp>
+#include <shardweave/placement/detail/whole_numbers.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/stated_form.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Eliminations as who checks a proof makes them, for those who look for one.
+
+namespace shardweave::inline v0 {
+
+/// What eliminations leave of a stated problem, its costs rounded to doubles.
+class rounded_problem {
+ public:
+  explicit rounded_problem(detail::exact_problem<double> p) : p_(std::move(p)) {}
+
+  /// The number of unknowns.
+  [[nodiscard]] std::size_t size() const { return p_.size(); }
+  [[nodiscard]] std::size_t strategies(std::uint32_t x) const { return p_.costs[x].size(); }
+  /// Per unknown which one of the stated form it is, rising.
+  [[nodiscard]] const std::vector<std::uint32_t>& names() const { return p_.name; }
+  /// Costs of no unknown.
+  [[nodiscard]] double apart() const { return p_.apart; }
+  /// What a strategy costs.
+  [[nodiscard]] double cost(std::uint32_t x, strategy s) const { return p_.costs[x][s]; }
+  /// The unknowns that have a table, `first` before `second`; by first, then by second.
+  [[nodiscard]] const std::vector<detail::exact_problem<double>::pair>& pairs() const { return p_.pairs; }
+  /// The number of a pair; `pairs().size()` if there is none. \pre first < second
+  [[nodiscard]] std::size_t pair_between(std::uint32_t first, std::uint32_t second) const {
+    return p_.pair_between(first, second);
+  }
+  /// Removes strategies without a partner over some pair, until every one has one.
+  void propagate(strategies_left& left) const { p_.propagate(left); }
+  /// What a pair of unknowns costs with two strategies; infinity where it is forbidden.
+  [[nodiscard]] double cost_of_pair(std::size_t number, strategy a, strategy b) const {
+    const auto& t = *p_.pairs[number].table;
+    const std::size_t at = t.row_class[a] * t.columns + t.column_class[b];
+    return t.allowed[at] != 0 ? t.costs[at] : std::numeric_limits<double>::infinity();
+  }
+
+ private:
+  detail::exact_problem<double> p_;
+};
+
+namespace detail {
+/// A problem rounded to doubles, without usage.
+template <class Whole>
+[[nodiscard]] rounded_problem in_doubles(const exact_problem<Whole>& p, int bits) {
+  const auto rounded = [bits](const Whole& value) {
+    return static_cast<double>(std::ldexp(static_cast<long double>(value), -bits));
+  };
+  const auto all = [&](const std::vector<Whole>& values) {
+    std::vector<double> result;
+    result.reserve(values.size());
+    for (const Whole& value : values) result.push_back(rounded(value));
+    return result;
+  };
+  exact_problem<double> result{.apart = rounded(p.apart), .name = p.name, .costs = {}, .pairs = {}, .pairs_of = {}};
+  for (const auto& of : p.costs) result.costs.push_back(all(of));
+  std::map<const summed_table<Whole>*, std::shared_ptr<const summed_table<double>>> known;
+  for (const auto& pair : p.pairs) {
+    auto& table = known[pair.table.get()];
+    if (!table) {
+      const auto& t = *pair.table;
+      table = std::make_shared<const summed_table<double>>(
+          summed_table<double>{t.row_class, t.column_class, t.rows, t.columns, all(t.costs), t.allowed, t.forbids});
+    }
+    result.pairs.push_back({pair.first, pair.second, table});
+  }
+  result.link();
+  return rounded_problem(std::move(result));
+}
+
+}  // namespace detail
+
+/// Eliminates unknowns of a stated problem, call by call, in the exact arithmetic of `check_certificate`. Rows are not
+/// kept: usage is no part of the result.
+/// Complexity: that of reading the problem, once; per step the strategies of an unknown times classes of its neighbours
+template <cost_value Cost>
+class exact_elimination {
+ public:
+  /// \pre all outlive this object
+  exact_elimination(const placement_description<Cost>& d, const stated_form<Cost>& form, const deadline& limit) {
+    placement_certificate<Cost> all;
+    all.reductions.emplace_back().steps.resize(form.size());
+    number_range_ = std::make_unique<const detail::number_range>(detail::range_of(d, form, all));
+    if (detail::fits_128(*number_range_)) {
+      begin<detail::whole_128>(d, form, limit);
+    } else {
+      begin<detail::whole_of_any_size>(d, form, limit);
+    }
+  }
+
+  /// \param left  of the unknowns that there are, by number; on return of those that are left
+  /// \returns what is left; nothing if the time is up, or a step names what is not there
+  [[nodiscard]] std::optional<rounded_problem> operator()(const placement_reduction& r, strategies_left& left) {
+    return reduce_(r, left);
+  }
+
+ private:
+  template <class Whole>
+  void begin(const placement_description<Cost>& d, const stated_form<Cost>& form, const deadline& limit) {
+    const auto exact = std::make_shared<const detail::exact_check<Cost, Whole>>(d, form, *number_range_, limit);
+    reduce_ = [exact, now = exact->whole(), bits = number_range_->bits](
+                  const placement_reduction& r, strategies_left& left) mutable -> std::optional<rounded_problem> {
+      detail::complaint wrong;
+      auto rest = exact->reduced(r, *now, left, wrong);
+      if (!rest) return std::nullopt;
+      now = std::move(rest);
+      return detail::in_doubles(*now, bits);
+    };
+  }
+
+  std::unique_ptr<const detail::number_range> number_range_;
+  std::function<std::optional<rounded_problem>(const placement_reduction&, strategies_left&)> reduce_;
+};
+
+}  // namespace shardweave::inline v0
