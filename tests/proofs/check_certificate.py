@@ -67,11 +67,29 @@ class Checker:
                 used[x] = total(used[x], usage) if x in used else usage
         return used, limit
 
+    def look_over(self):
+        """Whether what cases may name is of the problem, even if none does."""
+        for m in each("multipliers", self.c["multipliers"]):
+            demand(self.at_prices is not None or "savings" not in m, "has prices of savings that are not there")
+            demand("savings" not in m or m["savings"] < len(self.at_prices), "prices of savings have no such number")
+            for entry in m.get("prices", []):
+                self.row(entry)
+            pairs = [(self.p.unknown[entry["from"]], self.p.unknown[entry["to"]]) for entry in m.get("messages", [])]
+            demand(len(set(pairs)) == len(pairs) and all(x < y for x, y in pairs), "two messages are of one pair, or turned")
+            demand("reductions" in self.c or all(pair in self.p.tables for pair in pairs), "there is no table of some pair")
+            demand(all(len(entry["amounts"]) == self.p.counts[y] for entry, (_, y) in zip(m.get("messages", []), pairs)),
+                   "has amounts for more strategies than there are, or fewer")
+        for reduction in each("reductions", self.c.get("reductions", [])):
+            demand(self.at_prices is None, "eliminates, but savings count")
+            for row in reduction.get("rows", []):
+                demand(whole(row.get("time", 0), -(2**63)) and row["budget"] < len(self.budgets), "keeps a row that is not there")
+            for step in reduction["steps"]:
+                demand(0 < len({self.p.unknown[v] for v in step}) == len(step) <= 3, "a step has no vertex, or one twice")
+
     def multipliers(self, m, problem):
         """What multipliers make of the costs: prices of rows and messages move them between factors, and to the bound."""
         only_limits, given = m.get("only_limits", False), {}
         demand(only_limits or ("savings" in m) == (self.at_prices is not None), "leaves savings out, which count, or has some")
-        demand(whole(m.get("savings", 0)), "prices of savings have no such number")
         problem = self.at_prices[m["savings"]] if "savings" in m else problem
         own = {x: [0] * len(costs) for x, costs in problem.own.items()} if only_limits else dict(problem.own)
         bound, price_bits, message = 0 if only_limits else problem.apart, m.get("price_bits", 0), At.one >> m.get("message_bits", 0)
@@ -81,7 +99,7 @@ class Checker:
             bound -= entry["price"] * limit >> price_bits
         for entry in m.get("messages", []):
             x, y = pair = self.p.unknown[entry["from"]], self.p.unknown[entry["to"]]
-            demand(pair in problem.tables and pair not in given, f"there is no table of {pair}, or two messages")
+            demand(pair in problem.tables, f"there is no table of {pair}")
             demand(whole(entry["amounts"], -(2**63)), "an amount is no whole number")
             given[pair] = [message * amount for amount in entry["amounts"]]
             own[y] = total(own[y], given[pair])
@@ -145,7 +163,6 @@ class Checker:
 
     def reduce(self, reduction, problem, left):
         """What is left of a problem, of which only some rows are kept, and of its strategies."""
-        demand(self.at_prices is None, "eliminates, but savings count")
         uses = {}
         for row in reduction.get("rows", []):
             for side, price in (("high", 1), ("low", -1)):
@@ -170,6 +187,7 @@ class Checker:
     def run(self):
         left = {x: {s for s, cost in enumerate(costs) if cost < At.forbidden >> 1} for x, costs in self.p.own.items()}
         self.p.propagate(left, left)
+        self.look_over()
         for r in each("ruled_out", self.c.get("ruled_out", [])):
             self.rule_out(r, left)
         cases, waiting = self.c["cases"], {0: (self.p, left)}
