@@ -54,7 +54,7 @@ class proof_kernel final : public proof_so_far<Cost> {
         limit_(limit),
         eliminate_(d, form, limit),
         left_(std::move(left)),
-        problem_(std::make_shared<const compact_problem<Cost>>(p)),
+        problem_(std::shared_ptr<const void>(), &p),
         names_(form.size()) {
     std::iota(names_.begin(), names_.end(), 0U);
     for (std::uint32_t x = 0; x < p.size(); ++x) {
