@@ -141,12 +141,12 @@ template <cost_value Cost>
   go_on();
   const auto search = [&]<class Form>(const placement_problem<Cost>& whole, const compact_problem<Cost>& costs,
                                       const stated_multipliers<Cost, Form>& stated, proof_record<Cost, Form>& found,
-                                      typename proof_relaxation<Cost, Form>::memory known) {
+                                      typename proof_relaxation<Cost, Form>::memory start) {
     constexpr double worthwhile = 0.02;  // share of labels that a round of reduced-cost fixing must remove
     proof_relaxation<Cost, Form> bounds(whole, costs, stated, best, proofs,
                                         {.root_steps = options.steps, .nodes = options.nodes}, found);
     bounded_search<Cost, proof_relaxation<Cost, Form>, proof_record<Cost, Form>>(costs, best, bounds, found, worthwhile)
-        .run(std::move(known));
+        .run(std::move(start));
     return proofs.last();
   };
   if (d.counted == savings_form::off) {
