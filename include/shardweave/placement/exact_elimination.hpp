@@ -72,7 +72,9 @@ template <class Whole>
     for (const Whole& value : values) result.push_back(rounded(value));
     return result;
   };
-  exact_problem<double> result{.apart = rounded(p.apart), .name = p.name, .costs = {}, .pairs = {}, .pairs_of = {}};
+  exact_problem<double> result;
+  result.apart = rounded(p.apart);
+  result.name = p.name;
   for (const auto& of : p.costs) result.costs.push_back(all(of));
   std::map<const summed_table<Whole>*, std::shared_ptr<const summed_table<double>>> known;
   for (const auto& pair : p.pairs) {
