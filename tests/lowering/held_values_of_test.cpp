@@ -7,6 +7,8 @@
 #include <shardweave/lowering/lowered_work.hpp>
 #include <shardweave/memory/recomputation.hpp>
 #include <shardweave/memory/recomputation_choices.hpp>
+#include <shardweave/models/graph_builder.hpp>
+#include <shardweave/models/joint_graph.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/compile.hpp>
@@ -181,6 +183,31 @@ TEST_SUITE("held_values_of") {
     };
     compare(planned(2));
     compare(planned(2, 128));  // what runs holds more than what is read later
+  }
+
+  TEST_CASE("a gradient that is repeated for every element takes the memory of what is repeated") {
+    sw::graph_builder b("attention, and the mean of its rows");
+    auto x = b.input("x", {{2, 1, 64, 32}, sw::dtype::bf16});
+    x = b.einsum("bhsk,kn->bhsn", {x, b.parameter("w", {{32, 32}, sw::dtype::bf16})});
+    b.result(b.mean(b.getitem(b.sdpa(x, x, x), 0), {-1}));
+    const auto device = sw::find_device("h100");
+    const sw::spmd_cost_model model(sw::joint_graph(std::move(b)), sw::device_mesh({2}), sw::roofline{device},
+                                    sw::alpha_beta(device));
+    const sw::held_values held = sw::held_values_of(model, {}, 0);
+    REQUIRE(model.operations().operations[held.moment].op == "sdpa_backward");
+    const auto cheapest = sw::auto_solver{}.solve(sw::compile(sw::describe(model))).choice;
+    for (const sw::assignment& placed : {cheapest, sw::assignment(model.graph().vertex_count())}) {
+      double told = sw::bytes_of(held.always, placed) + sw::bytes_of(held.at_work, placed);
+      for (const sw::held_value& v : held.values) {
+        if (!v.is_read || !v.late.empty()) continue;
+        double least = sw::bytes_of({v.forms[0]}, placed);
+        for (const sw::held_form& form : v.forms) least = std::min(least, sw::bytes_of({form}, placed));
+        told += v.count * least;
+      }
+      const sw::lowered_graph lowered = sw::lower(model, placed);
+      CHECK(told > 0);
+      CHECK(told <= held_during(lowered.tasks, lowered.task_of[held.moment]));
+    }
   }
 
   TEST_CASE("what a layer is given is held, or made again with what the layer before it made for nothing else") {

@@ -3,6 +3,7 @@
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/spmd/block_ring.hpp>
+#include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
 

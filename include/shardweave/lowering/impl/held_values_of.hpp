@@ -161,7 +161,7 @@ class held_value_reader {
       if (is_at_work[g] == 0) add(groups[g], groups, own);
   }
   /// Adds the arguments and results of the moment's operation, which are in memory while it runs. Views of what is
-  /// always held are left out.
+  /// always held, and views that repeat elements, are left out.
   /// \returns by group: whether it is among them
   std::vector<char> find_at_work(const std::vector<group>& groups, const std::vector<std::vector<std::uint32_t>>& own) {
     const std::uint32_t m = result_.moment;
@@ -174,6 +174,8 @@ class held_value_reader {
       if (own[e.source].empty()) continue;
       const std::uint32_t g = own[e.source][std::min(model_.element(e), own[e.source].size() - 1)];
       if (is_view(groups[g].root) || is_at_work[g] != 0) continue;
+      // a view that repeats elements takes the memory of the value alone, which may be kept in any form
+      if (model_.value(e).size() > op(groups[g].root).outputs[groups[g].element].size()) continue;
       result_.at_work.push_back({m, sizes_taken(model_, e)});
       is_at_work[g] = 1;
     }
