@@ -3,13 +3,10 @@
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/collective_table.hpp>
 #include <shardweave/io/device_file.hpp>
-#include <shardweave/io/nccl_tests_json.hpp>
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <string>
-#include <vector>
 
 namespace sw = shardweave;
 
@@ -122,45 +119,6 @@ TEST_SUITE("read_device") {
     CHECK(message("\"name\": \"box\", ", "").find("name") != std::string::npos);
     CHECK(message("green", "green", true).find("colour") != std::string::npos);
     CHECK(message("green", "green").empty());
-  }
-}
-
-TEST_SUITE("read_nccl_tests_json") {
-  const std::string text = R"({"version": 3, "args": ["build/all_gather_perf", "-b", "8"], "env": [],
-"config": {"nthreads": 1, "ngpus": 8},
-"results": [
- {"size": 0, "count": 0, "type": "float", "out_of_place": {"time": 0.1}, "in_place": {"time": 0.1}},
- {"size": 1024, "count": 256, "type": "float", "redop": "none", "root": -1,
-  "out_of_place": {"time": 15.5, "alg_bw": 0.07, "bus_bw": 0.06, "nwrong": "0"}, "in_place": {"cpu_time": 14.25}}],
-"average_bus_bandwidth": {"bandwidth": 1}})";
-  const auto read = [](const std::string& what, const sw::record_options& options) {
-    sw::text_input input = sw::text_input::of_memory("j", what, 9);
-    return sw::read_nccl_tests_json(input, options);
-  };
-  const sw::record_options one_node{.group = sw::group_shape{8, 1}};
-
-  TEST_CASE("both placements are read, and the collective of the program") {
-    const auto records = read(text, one_node);
-    REQUIRE(records.size() == 2);
-    CHECK(records[0].measurement ==
-          sw::collective_measurement{sw::collective::all_gather, {8, 1}, sw::bytes(1024), 15.5});
-    CHECK(records[0].placement == "out");
-    CHECK(records[1].measurement.time_us == 14.25);
-    CHECK(records[1].placement == "in");
-    CHECK(read(text, {.kind = sw::collective::all_to_all, .group = sw::group_shape{8, 1}})[0].measurement.kind ==
-          sw::collective::all_to_all);
-  }
-
-  TEST_CASE("what is open or wrong is refused") {
-    CHECK(refused([&] { return read(text, {}); }) ==
-          "j: does not say which ranks share a node; give a group of two or more");
-    CHECK(refused([&] { return read(changed(text, "all_gather_perf", "sendrecv_perf"), one_node); }) ==
-          "j: does not name the program of a known collective in 'args', and none was given");
-    CHECK(refused([&] {
-            return read(changed(text, "15.5", "-15.5"), one_node);
-          }).find("has a time that is not positive") != std::string::npos);
-    CHECK(refused([&] { return read(changed(text, "\"results\"", "\"rows\""), one_node); }).find("results") !=
-          std::string::npos);
   }
 }
 

@@ -1,3 +1,4 @@
+#include "io/record_options_of_tests.hpp"
 #include "io/refused.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/cost/measurement.hpp>
@@ -14,7 +15,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,27 +29,31 @@ namespace sw = shardweave;
 namespace record_texts_tests {
 namespace {
 
+using namespace record_options_of_tests;
+
 std::vector<sw::measured_record> records_of(std::string_view text, const sw::record_options& options = {},
                                             std::size_t piece = 13) {
   auto input = sw::text_input::of_memory("T", text, piece);
   return sw::read_collective_records(input, options);
 }
+
 std::string complaint(std::string_view text, const sw::record_options& options = {}) {
   return refused([&] { return records_of(text, options); });
 }
 
 const std::string csv_head = "collective,nodes,ranks,size_bytes,time_us\n";
-const sw::record_options eight_ranks{.group = sw::group_shape{8, 1}};
 
 /// A line of nccl-tests with these columns: size count type redop root time algbw busbw wrong time algbw busbw wrong.
 std::string result_line(const std::string& size, const std::string& out, const std::string& in) {
   return "  " + size + "  2  float  sum  -1  " + out + "  0.1  0.2  0  " + in + "  0.1  0.2  0\n";
 }
+
 const std::string starting = "# Collective test starting: all_reduce_perf\n";
 
 std::string xla_entry(const std::string& inside) {
   return "entries { key: \"sm_90\" value { entries { " + inside + " } } }\n";
 }
+
 const std::string xla_good =
     "instruction { opcode: \"all-gather\" shape { element_type: F32 dimensions: 256 } "
     "collective_device_list { num_devices_per_group: 4 } } network_throughput_bytes_per_sec: 1000000";
@@ -506,65 +510,6 @@ TEST_SUITE("damaged files") {
         if (!words.empty()) CHECK((words.starts_with("T: ") && is_one_line(words) && words.size() < 400));
       }
     }
-  }
-}
-
-TEST_SUITE("nccl_tests_json") {
-  TEST_CASE("either time counts, and what the file leaves open is asked for") {
-    const auto read = [](const std::string& text, const sw::record_options& options) {
-      auto input = sw::text_input::of_memory("T", text);
-      return sw::read_nccl_tests_json(input, options);
-    };
-    const auto rows = read(R"({"args": ["/opt/build/reduce_scatter_perf"], "version": 3, "results": [
-      {"size": 0, "out_of_place": {"time": 0}},
-      {"size": 16, "count": 4, "out_of_place": {"cpu_time": 2, "alg_bw": 1}, "in_place": {"time": 3, "cpu_time": 9}},
-      {"size": 32}]})",
-                           eight_ranks);
-    REQUIRE(rows.size() == 2);
-    CHECK(rows[0].measurement == sw::collective_measurement{sw::collective::reduce_scatter, {8, 1}, sw::bytes(16), 2});
-    CHECK(rows[0].placement == "out");
-    CHECK(rows[1].measurement.time_us == 3);
-    CHECK(rows[1].placement == "in");
-    const std::string one = R"({"results": [{"size": 8, "in_place": {"time": 1}}]})";
-    CHECK(refused([&] { return read(one, {}); }) ==
-          "T: does not say which ranks share a node; give a group of two or more");
-    CHECK(refused([&] {
-            return read(one, {.group = sw::group_shape{1, 1}});
-          }) == "T: does not say which ranks share a node; give a group of two or more");
-    CHECK(refused([&] { return read(one, eight_ranks); }) ==
-          "T: does not name the program of a known collective in 'args', and none was given");
-    CHECK(read(one, {.kind = sw::collective::all_gather, .group = sw::group_shape{2, 2}}).front().measurement.group ==
-          sw::group_shape{2, 2});
-    CHECK(refused([&] {
-            return read(changed(one, "\"size\": 8", "\"size\": -8"), eight_ranks);
-          }).ends_with("results[0] has a negative size"));
-    CHECK(refused([&] {
-            return read(changed(one, "\"time\": 1", "\"time\": 0"), eight_ranks);
-          }).ends_with("results[0] has a time that is not positive"));
-    CHECK(refused([&] { return read(R"({"args": []})", eight_ranks); }).ends_with("the text has no field 'results'"));
-  }
-}
-
-TEST_SUITE("read_link_shares") {
-  TEST_CASE("each wrong cell is told with its line") {
-    const auto words = [](const std::string& row) {
-      return refused([&] {
-        const std::string text = "# shares\nnodes,kind,efficiency,size_bytes\n" + row + "\n";
-        auto input = sw::text_input::of_memory("T", text, 5);
-        return sw::read_link_shares(input);
-      });
-    };
-    CHECK(words("1,nvlink,0.5,8").empty());
-    CHECK(words("2,nic,1,8").empty());
-    CHECK(words("1,pcie,0.5,8") == "T: line 3: kind is 'pcie', expected nvlink, nic or ata");
-    CHECK(words("x,nic,0.5,8") == "T: line 3: nodes is 'x', expected a whole number, not negative");
-    CHECK(words("1,nic,0,8") == "T: line 3: efficiency is '0', expected a share in (0, 1]");
-    const std::string limits = "T: line 3: expected one node or more, a size that is positive and a share in (0, 1]";
-    CHECK(words("1,nic,1.01,8") == limits);
-    CHECK(words("0,nic,0.5,8") == limits);
-    CHECK(words("1,nic,0.5,0") == limits);
-    CHECK(words("1,nic,0.5") == "T: line 3: has 3 cells, expected 4");
-    CHECK(words("") == "T: holds no share of a link");
   }
 }
 

@@ -1,31 +1,19 @@
 #include "benchmarks/linear_files/lp_file.hpp"
 #include "benchmarks/linear_files/mps_file.hpp"
 #include "io/refused.hpp"
-#include "support/nccl_rules_text.hpp"
+#include "io/written_texts.hpp"
 #include "support/small_tasks.hpp"
-#include "support/temporary_folder.hpp"
 #include <shardweave/core/random.hpp>
-#include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/device_file.hpp>
-#include <shardweave/io/iopddl.hpp>
-#include <shardweave/io/matrix_pool.hpp>
 #include <shardweave/io/placement.hpp>
 #include <shardweave/io/read_nccl_rules.hpp>
-#include <shardweave/io/schedule.hpp>
 #include <shardweave/io/solution.hpp>
 #include <shardweave/io/text_input.hpp>
-#include <shardweave/io/write_tasks.hpp>
 #include <shardweave/overlap/window.hpp>
-#include <shardweave/tasks/content_hash.hpp>
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <limits>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,174 +24,9 @@ namespace sw = shardweave;
 namespace written_documents_tests {
 namespace {
 
-constexpr double endless = std::numeric_limits<double>::infinity();
-
-template <class Write>
-std::string text_by(Write write) {
-  return sw::json_string([&](sw::json_writer& out) { write(out); });
-}
-
-sw::task_graph two_tasks() {
-  sw::task_graph_builder b;
-  b.name = "two";
-  b.description = "a \"graph\"";
-  const auto dp =
-      b.add_group({.id = 7, .name = "dp", .size = 4, .stride = 2, .ranks = {0, 2, 4, 6}, .dim = "d", .role = "r"});
-  const auto s = b.add_storage({.size = sw::bytes(8), .device = sw::storage_device::cpu});
-  sw::task_record first = small_tasks::work("first", 5);
-  first.outputs = {{.size = sw::bytes(8), .storage = s, .dtype = "bf16", .shape = {2, 2}}};
-  first.is_param = true;
-  b.add_task(first);
-  sw::task_record second = small_tasks::gather("second", 9'000'000'000'000, {0, 0}, 8, dp);
-  second.is_fsdp = false;
-  b.add_task(second);
-  b.memory_baseline = sw::bytes(3);
-  b.fused_durations = {sw::nanoseconds(1), sw::nanoseconds(2)};
-  b.add_table(sw::duration_table(sw::collective::all_gather, dp, {sw::bytes(1), sw::bytes(9)},
-                                 {sw::nanoseconds(2), sw::nanoseconds(4)}));
-  b.device.name = "H";
-  b.device.flop_efficiency = 0.5;
-  b.device.gpus_per_node = 8;
-  return std::move(b).build();
-}
-
-sw::placement_description<double> two_vertices() {
-  sw::placement_description<double> d;
-  d.name = "p";
-  d.text = "d";
-  d.unit = "us";
-  d.vertices.resize(2);
-  d.vertices[0] = {.name = "x",
-                   .op = "mm",
-                   .phase = "forward",
-                   .labels = {"R", "S(0)"},
-                   .compute = {0.5, endless},
-                   .memory = {8, 4}};
-  d.vertices[1].name = "y";
-  d.vertices[1].compute = {1, 2};
-  d.tables = {std::make_shared<const sw::cost_table<double>>(
-      sw::cost_table<double>::from_entries(2, 2, std::vector<double>{0, 1, endless, 0.1}))};
-  d.edges = {{.from = 0, .to = 1, .slot = 1, .communication = 0}, {.from = 0, .to = 1, .transition = 0}};
-  d.constraints.ties = {{{0, 1}, "tie"}};
-  d.constraints.fixed = {{.vertex = 1, .allowed = {0, 1}, .why = "output"}};
-  d.constraints.pairs = {{.a = 0, .b = 1, .allowed = {{0, 0}, {1, 1}}}};
-  d.constraints.budgets = {{.name = "memory",
-                            .low = -endless,
-                            .high = 9,
-                            .terms = {{0, {1, 0.5}, sw::live_interval{2, 6}}, {1, {3, 4}, {}}}}};
-  d.overlap = {{.edge = 0, .direction = sw::hiding::earlier}, {.edge = 1, .first = 0, .last = 1, .channel = 2}};
-  return d;
-}
+using namespace written_texts;
 
 }  // namespace
-
-TEST_SUITE("shardweave.tasks") {
-  TEST_CASE("a graph is written with every field that is set, in the units of the format") {
-    CHECK(text_by([](sw::json_writer& out) { sw::write_task_graph(out, two_tasks()); }) ==
-          R"({"format":"shardweave.tasks","version":1,
-"name":"two","description":"a \"graph\"",
-"unit":{"time":"ns","size":"byte"},
-"groups":[
-{"id":7,"name":"dp","size":4,"stride":2,"ranks":[0,2,4,6],"dim":"d","role":"r"}],
-"tasks":[
-{"name":"first","op":"mm","kind":"compute","duration":5,"inputs":[],"outputs":[{"bytes":8,"storage":0,"dtype":"bf16","shape":[2,2]}],"param":true},
-{"name":"second","op":"all_gather","kind":"collective","duration":9000000000000,"inputs":[0,0],"collective":{"op":"all_gather","group":7,"bytes_in":8,"bytes_out":32,"dtype":"bf16","reduce":"none"},"is_fsdp":false}],
-"storages":[{"bytes":8,"device":"cpu"}],
-"memory":{"baseline":3},
-"models":{"collectives":[
-{"op":"all_gather","group":7,"bytes_in":[1,9],"time":[2,4]}],
-"device":{"name":"H","dram_bytes_per_ns":0,"bf16_tflops_dense":0,"flop_efficiency":0.5,"gpus_per_node":8}},
-"alternatives":{"duration_fused":[1,2]}}
-)");
-  }
-}
-
-TEST_SUITE("shardweave.schedule") {
-  TEST_CASE("a schedule is written with the hash of its graph, and amounts only where they are known") {
-    const sw::task_graph g = two_tasks();
-    sw::schedule s;
-    s.order = {0, 1};
-    s.buckets = {{.members = {1}, .channel = 0, .bytes_in = sw::bytes(8), .bytes_out = sw::bytes(32)}};
-    s.after = {{0, 1}};
-    s.hides = {{.collective = 1, .behind = {}, .hidden = sw::nanoseconds(0), .exposed = sw::nanoseconds(9)}};
-    s.decisions = {{.reason = sw::decision_reason::distance_limit, .subject = 1, .other = 0, .found = 3, .limit = 0},
-                   {.reason = sw::decision_reason::dependency, .subject = 0}};
-    s.statistics = {{"moves", 2.5}};
-    CHECK(text_by([&](sw::json_writer& out) { sw::write_schedule(out, g, s); }) ==
-          "{\"format\":\"shardweave.schedule\",\"version\":1,\n\"graph\":{\"name\":\"two\",\"hash\":\"" +
-              sw::content_hash_text(g) + R"("},
-"order":[0,1],
-"buckets":[
-{"members":[1],"channel":7,"bytes_in":8,"bytes_out":32}],
-"after":[[0,1]],
-"hides":[
-{"collective":1,"behind":[],"hidden":0,"exposed":9}],
-"decisions":[
-{"reason":"distance_limit","subject":1,"other":0,"found":3,"limit":0},
-{"reason":"dependency","subject":0}],
-"statistics":{"moves":2.5},"within_memory":true}
-)");
-  }
-
-  TEST_CASE("statistics without a number are written as null and left out when read") {
-    const sw::task_graph g = two_tasks();
-    sw::schedule s;
-    s.order = {0, 1};
-    s.statistics = {{"gap", endless}, {"moves", 3}, {"share", std::nan("")}};
-    const std::string text = text_by([&](sw::json_writer& out) { sw::write_schedule(out, g, s); });
-    CHECK(text.find(R"("statistics":{"gap":null,"moves":3,"share":null})") != std::string::npos);
-    auto input = sw::text_input::of_memory("T", text);
-    const sw::schedule again = sw::read_schedule(input, g, {.strict = true});
-    CHECK(again.statistics == std::vector<sw::statistic>{{"moves", 3}});
-  }
-
-  TEST_CASE("every reason has a name that reads back") {
-    const sw::task_graph g = two_tasks();
-    sw::schedule s;
-    s.order = {0, 1};
-    for (int r = 0; r <= static_cast<int>(sw::decision_reason::overlap); ++r)
-      s.decisions.push_back({.reason = static_cast<sw::decision_reason>(r), .subject = 1, .limit = r});
-    const std::string text = text_by([&](sw::json_writer& out) { sw::write_schedule(out, g, s); });
-    auto input = sw::text_input::of_memory("T", text);
-    CHECK(sw::read_schedule(input, g).decisions == s.decisions);
-  }
-}
-
-TEST_SUITE("shardweave.placement") {
-  TEST_CASE("a problem is written with null for forbidden costs, and only the limits that there are") {
-    CHECK(text_by([](sw::json_writer& out) { sw::write_placement(out, two_vertices()); }) ==
-          R"json({"format":"shardweave.placement","version":1,
-"name":"p","description":"d","unit":"us",
-"vertices":[
-{"name":"x","op":"mm","phase":"forward","labels":["R","S(0)"],"compute":[0.5,null],"tie":0,"memory":[8,4]},
-{"name":"y","compute":[1,2],"tie":0}],
-"matrices":[
-[0,1,null,0.1]],
-"edges":[
-{"from":0,"to":1,"slot":1,"communication":0},
-{"from":0,"to":1,"slot":0,"transition":0}],
-"fixed":[
-{"vertex":1,"strategies":[0,1],"why":"output"}],
-"pairs":[
-{"a":0,"b":1,"allowed":[[0,0],[1,1]]}],
-"budgets":[
-{"name":"memory","high":9,"terms":[
-{"vertex":0,"usage":[1,0.5],"live":[2,6]},
-{"vertex":1,"usage":[3,4]}]}],
-"overlap":{"order":"vertex order","edges":[
-{"edge":0,"direction":"earlier"},
-{"edge":1,"window":[0,1],"channel":2}]}}
-)json");
-  }
-
-  TEST_CASE("an edge that hides either way is written as two, one for each direction") {
-    sw::placement_description<double> d = two_vertices();
-    d.overlap = {{.edge = 1, .direction = sw::hiding::both}};
-    const std::string text = text_by([&](sw::json_writer& out) { sw::write_placement(out, d); });
-    CHECK(text.find("\"edges\":[\n{\"edge\":1,\"direction\":\"earlier\"},\n{\"edge\":1,\"direction\":\"later\"}]") !=
-          std::string::npos);
-  }
-}
 
 TEST_SUITE("shardweave.solution") {
   TEST_CASE("an answer is written with its parts, and names where the problem has them") {
@@ -336,68 +159,6 @@ TEST_SUITE("shardweave.device") {
   }
 }
 
-TEST_SUITE("matrix_pool") {
-  sw::detail::cost_list<double> costs(std::vector<double> entries) {
-    return sw::detail::cost_list<double>(std::move(entries));
-  }
-  sw::placement_description<double> three_vertices() {
-    sw::placement_description<double> d;
-    d.vertices.resize(3);
-    d.vertices[0].compute = {0, 0};
-    d.vertices[1].compute = {0, 0, 0};
-    d.vertices[2].compute = {0, 0, 0, 0, 0, 0};
-    d.vertices[1].name = "middle";
-    return d;
-  }
-
-  TEST_CASE("a matrix takes the shape of the edges that use it, once per shape") {
-    sw::placement_description<double> d = three_vertices();
-    d.vertices.resize(4);
-    d.vertices[3].compute = {0};
-    d.edges = {{.from = 0, .to = 1}, {.from = 0, .to = 1}, {.from = 1, .to = 0}, {.from = 3, .to = 2}};
-    sw::detail::matrix_pool<double> pool;
-    pool.add(costs({1, 2, 3, 4, 5, 6}));
-    pool.add(costs({9, 8, 7, 6, 5, 4}));
-    CHECK(pool.size() == 2);
-    pool.use(0, 0, false);
-    pool.use(0, 1, true);
-    pool.use(0, 2, false);
-    pool.use(0, 3, false);
-    pool.use(1, 0, true);
-    pool.give_tables(d);
-    REQUIRE(d.tables.size() == 4);  // 2 x 3, 3 x 2 and 1 x 6 of the first, 2 x 3 of the second
-    CHECK(d.edges[0].communication == 0);
-    CHECK(d.edges[1].transition == 0);
-    CHECK(d.edges[1].communication == sw::no_table);
-    CHECK(d.edges[2].communication == 1);
-    CHECK(d.edges[3].communication == 2);
-    CHECK(d.edges[0].transition == 3);
-    CHECK((*d.tables[0])(1, 0) == 4);
-    CHECK((*d.tables[1])(1, 0) == 3);
-    CHECK((*d.tables[2])(0, 5) == 6);
-    CHECK((*d.tables[3])(0, 2) == 7);
-  }
-
-  TEST_CASE("edges that do not fit are named with what was found and what was expected") {
-    sw::placement_description<double> d = three_vertices();
-    d.edges = {{.from = 0, .to = 1}};
-    sw::detail::matrix_pool<double> pool;
-    pool.add(costs({1, 2, 3, 4, 5}));
-    pool.use(0, 0, false);
-    CHECK(refused([&] { return pool.give_tables(d), 0; }) ==
-          "edge 0 (0 -> middle) has 5 costs, expected 2 x 3 as its ends have strategies");
-    sw::detail::matrix_pool<double> unused;
-    unused.add(costs({1}));
-    d.tables.clear();
-    unused.give_tables(d);
-    CHECK(d.tables.empty());  // nobody's matrix makes no table
-    d.edges = {{.from = 0, .to = 1}, {.from = 2, .to = 3}};
-    CHECK(refused([&] { return unused.give_tables(d), 0; }) == "edge 1 names vertex 3, but there are only 3 vertices");
-    d.edges = {{.from = 7, .to = 1}};
-    CHECK(refused([&] { return unused.give_tables(d), 0; }) == "edge 0 names vertex 7, but there are only 3 vertices");
-  }
-}
-
 TEST_SUITE("write_lp and write_mps") {
   std::string lp(const sw::linear_model& m, const sw::linear_names& names = {}) {
     std::string text;
@@ -480,73 +241,6 @@ TEST_SUITE("write_lp and write_mps") {
             }) == "linear model: column 0 is called \"" + word + "\", which readers may take for a number");
     for (const std::string word : {"binx", "ends", "e_1", "ex", "range", "ranger.x", "x.e5", "A_1.b"})
       CHECK(lp(m, {{word}, {}}).find("cost: + 1 " + word + "\n") != std::string::npos);
-  }
-}
-
-TEST_SUITE("read_nccl_rules") {
-  TEST_CASE("random rows read back, whatever their numbers, and headings and comments are passed over") {
-    sw::random_source random(5);
-    sw::nccl_rules rules;
-    const auto any = [&](std::int64_t least) {
-      return random.chance(0.3) ? least : static_cast<std::int64_t>(random() >> 1U);
-    };
-    for (int i = 0; i < 100; ++i) {
-      sw::nccl_rule r;
-      r.operation = static_cast<sw::nccl_operation>(random.below(5));
-      r.algorithm = static_cast<sw::nccl_algorithm>(random.below(7));
-      r.protocol = static_cast<sw::nccl_protocol>(random.below(3));
-      r.least = any(0) / 2;
-      r.most = r.least + any(0) / 2;
-      r.channels = any(-1);
-      r.nodes = any(-1);
-      r.ranks = any(-1);
-      r.merged = any(-1);
-      r.registered = any(-1);
-      rules.push_back(r);
-    }
-    const std::string text = "collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n" +
-                             shardweave_test::nccl_rules_text(rules) + "\r\n  # end";
-    auto input = sw::text_input::of_memory("T", text, 9);
-    CHECK(sw::read_nccl_rules(input) == rules);
-  }
-}
-
-TEST_SUITE("atomic_file") {
-  TEST_CASE("long texts and empty ones arrive whole, compressed or not") {
-    const temporary_folder folder;
-    std::string text;
-    for (int i = 0; i < 30'000; ++i) text += std::to_string(i * i) + "\n";
-    for (const std::string name : {"a.txt", "a.gz"})
-      for (const std::string& content : {std::string(), std::string("x"), text}) {
-        sw::atomic_file file(folder / name);
-        file.write(content);
-        file.write("");
-        file.write(content);
-        file.commit();
-        sw::text_input input(folder / name);
-        std::string found;
-        for (auto piece = input.next(); !piece.empty(); piece = input.next()) found += piece;
-        CHECK(found == content + content);
-      }
-    CHECK(folder.file_count() == 2);
-    CHECK(std::filesystem::file_size(folder / "a.gz") < text.size());
-  }
-
-  TEST_CASE("a folder is no file, and two writers of one file do not disturb each other") {
-    const temporary_folder folder;
-    std::filesystem::create_directory(folder / "sub");
-    CHECK(refused([&] { return sw::atomic_file(folder / "sub"), 0; }) ==
-          (folder / "sub").string() + ": cannot be opened for writing: Is a directory");
-    {
-      sw::atomic_file one(folder / "f"), two(folder / "f");
-      one.write("one");
-      two.write("two");
-      one.commit();
-      CHECK(temporary_folder::read(folder / "f") == "one");
-      two.commit();
-    }
-    CHECK(temporary_folder::read(folder / "f") == "two");
-    CHECK(folder.file_count() == 2);
   }
 }
 

@@ -12,7 +12,7 @@
 
 namespace sw = shardweave;
 
-namespace profiled_run_tests {
+namespace read_profiled_run_tests {
 namespace {
 
 std::string call(int id, const std::string& op, const std::string& shapes) {
@@ -156,4 +156,4 @@ TEST_SUITE("profiled_run") {
   }
 }
 
-}  // namespace profiled_run_tests
+}  // namespace read_profiled_run_tests

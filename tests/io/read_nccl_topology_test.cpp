@@ -1,45 +1,22 @@
-#include <shardweave/cost/nccl_topology.hpp>
+#include "io/nccl_texts.hpp"
+#include <shardweave/cost/nccl_channels.hpp>
+#include <shardweave/cost/nccl_node.hpp>
 #include <shardweave/cost/nccl_tuner.hpp>
-#include <shardweave/io/read_nccl_graphs.hpp>
-#include <shardweave/io/read_nccl_rules.hpp>
 #include <shardweave/io/read_nccl_topology.hpp>
 
 #include <doctest/doctest.h>
-#include <support/nccl_rules_text.hpp>
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-using namespace shardweave;
-
-namespace nccl_files_tests {
+namespace read_nccl_topology_tests {
 namespace {
 
-std::filesystem::path nccl_corpus(const std::string& name) {
-  return std::filesystem::path(SHARDWEAVE_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / name;
-}
-nccl_topology topology_of(std::string_view text, std::size_t piece = 7) {
-  auto input = text_input::of_memory("t.xml", text, piece);
-  return read_nccl_topology(input);
-}
-nccl_rules rules_of(std::string_view text) {
-  auto input = text_input::of_memory("t.conf", text, 5);
-  return read_nccl_rules(input);
-}
-
-/// A system of one processor with what is given in it.
-std::string nccl_system(const std::string& inside, const std::string& processor = R"(arch="x86_64")") {
-  return "<system version=\"1\"><cpu numaid=\"0\" " + processor + ">" + inside + "</cpu></system>";
-}
-std::string nccl_device(int number, const std::string& inside = "", int sm = 80,
-                        const std::string& speed = "16.0 GT/s PCIe") {
-  return "<pci busid=\"b" + std::to_string(number) + "\" link_speed=\"" + speed + "\" link_width=\"16\"><gpu dev=\"" +
-         std::to_string(number) + "\" sm=\"" + std::to_string(sm) + "\">" + inside + "</gpu></pci>";
-}
+using namespace shardweave;
+using namespace nccl_texts;
+namespace sw = shardweave;
 
 }  // namespace
 
@@ -171,102 +148,4 @@ TEST_SUITE("read_nccl_topology") {
   }
 }
 
-TEST_SUITE("read_nccl_graphs") {
-  nccl_known_layout graphs_of(std::string_view text) {
-    auto input = text_input::of_memory("g.xml", text, 11);
-    return read_nccl_graphs(input);
-  }
-
-  TEST_CASE("channels of a file stand in for the closed form") {
-    const nccl_known_layout known = read_nccl_graphs(nccl_corpus("nccl_graphs/four.xml"));
-    CHECK(known.ranks_per_node == 4);
-    CHECK(known.several);
-    CHECK(known.network_latency_us == doctest::Approx(5));
-    CHECK(known.layout.ring == nccl_paths{3, 11, 10});
-    CHECK(known.layout.tree == nccl_paths{2, 22, 9});
-    CHECK(known.layout.nvls == nccl_paths{});
-    CHECK_FALSE(known.layout.tree_enters_at_one);
-    const device_profile h100 = find_device("h100");
-    const nccl_tuner with(h100, {.layouts = {known}});
-    const nccl_tuner without(h100);
-    using enum nccl_algorithm;
-    const auto pair = [](const nccl_tuner& t, group_shape g, nccl_algorithm a) {
-      return t.logged(collective::all_reduce, g, a, nccl_protocol::simple);
-    };
-    // 3 channels of 10 GB/s over three nodes of four ranks; 18 steps in nodes and 4 between them
-    CHECK(pair(with, {4, 3}, ring).second == doctest::Approx(3 * 10 * 12 / 22.0));
-    CHECK(pair(with, {4, 3}, ring).first == doctest::Approx(8.4 + 18 * 3.4 + 4 * (14 + 2 * 5)));
-    CHECK(pair(with, {4, 3}, tree).second == doctest::Approx(2 * 9 * .92 / 2));  // enters at two devices
-    CHECK(pair(with, {4, 3}, nvls_tree).second == 0);
-    CHECK(with.layout({4, 3}).channels == 4);
-    // other groups keep theirs
-    CHECK(pair(with, {8, 3}, ring) == pair(without, {8, 3}, ring));
-    CHECK(pair(with, {4, 1}, ring) == pair(without, {4, 1}, ring));
-  }
-
-  TEST_CASE("what is wrong with channels is named with its line") {
-    const auto file = [](const std::string& inside) { return "<graphs version=\"1\">\n" + inside + "</graphs>"; };
-    const std::vector<std::pair<std::string, const char*>> wrong{
-        {"<system version=\"1\"/>", "g.xml: line 1: <system> is not the <graphs> of an NCCL graph file"},
-        {"<graphs version=\"3\"/>", "g.xml: line 1: <graphs> has version 3; version 1 can be read"},
-        {file(""), "g.xml: line 1: <graphs> holds no ring (graph 0) with channels"},
-        {file("<graph id=\"0\" nchannels=\"2\" speedintra=\"1\"/>"),
-         "g.xml: line 2: <graph> lacks attribute speedinter"},
-        {file("<graph id=\"0\" nchannels=\"2\" speedintra=\"0\" speedinter=\"1\"/>"),
-         "g.xml: line 2: <graph> has channels of no speed"},
-        {file("<graph id=\"0\" nchannels=\"2\" speedintra=\"1\" speedinter=\"1\"/>"),
-         "g.xml: line 2: <graph> holds no <channel>"},
-        {file("<graph id=\"0\" nchannels=\"2\" speedintra=\"1\" speedinter=\"1\">\n<channel/></graph>"),
-         "g.xml: line 3: <channel> holds no <gpu>"},
-        {file("<graph id=\"0\" nchannels=\"many\"/>"),
-         "g.xml: line 2: <graph> nchannels=\"many\" is not a whole number from 0 to 1024"},
-    };
-    for (const auto& [text, message] : wrong) {
-      CAPTURE(text);
-      CHECK_THROWS_WITH_AS(graphs_of(text), message, error);
-    }
-  }
-}
-
-TEST_SUITE("read_nccl_rules") {
-  TEST_CASE("rows are read in their order, and written to what is read again") {
-    const nccl_rules rules = read_nccl_rules(nccl_corpus("nccl_rules/small.conf"));
-    REQUIRE(rules.size() == 4);
-    CHECK(rules[0] == nccl_rule{.operation = nccl_operation::all_reduce,
-                                .least = 0,
-                                .most = 65536,
-                                .algorithm = nccl_algorithm::tree,
-                                .protocol = nccl_protocol::ll,
-                                .channels = 2,
-                                .nodes = 1,
-                                .ranks = 8});
-    CHECK(rules[2].merged == 1);
-    CHECK(rules[2].registered == 0);
-    CHECK(rules_of(shardweave_test::nccl_rules_text(rules)) == rules);
-    CHECK(rules_of("# nothing\n\n   \n").empty());
-  }
-
-  TEST_CASE("what the plugin would misread in silence is refused") {
-    const std::string operations = "broadcast, reduce, allgather, reducescatter, allreduce";
-    const std::vector<std::pair<std::string, std::string>> wrong{
-        {"\nAllReduce,0,1,ring,ll,1,1,1", "t.conf: line 2: collective 'AllReduce' is none of " + operations},
-        {"allreduce,0,1,rings,ll,1,1,1",
-         "t.conf: line 1: algorithm 'rings' is none of tree, ring, collnet_direct, collnet_chain, nvls, nvls_tree, "
-         "pat"},
-        {"allreduce,0,1,ring,LL,1,1,1", "t.conf: line 1: protocol 'LL' is none of ll, ll128, simple"},
-        {"allreduce,-1,1,ring,ll,1,1,1", "t.conf: line 1: min_bytes '-1' is not a whole number from 0 on"},
-        {"allreduce,0,1e6,ring,ll,1,1,1", "t.conf: line 1: max_bytes '1e6' is not a whole number from 0 on"},
-        {"allreduce,0,1,ring,ll,-2,1,1", "t.conf: line 1: channels '-2' is not a whole number from -1 on"},
-        {"allreduce,5,4,ring,ll,1,1,1", "t.conf: line 1: max_bytes 4 is less than min_bytes 5"},
-        {"allreduce,0,1,ring,ll,1,1", "t.conf: line 1: has 7 fields; 8 to 10 were expected"},
-        {"allreduce,0,1,ring,ll,1,1,1,1,1,1", "t.conf: line 1: has 11 fields; 8 to 10 were expected"},
-        {std::string(256, ' '), "t.conf: line 1: is longer than 255 characters"},
-    };
-    for (const auto& [text, message] : wrong) {
-      CAPTURE(text);
-      CHECK_THROWS_WITH_AS(rules_of(text), message.c_str(), error);
-    }
-  }
-}
-
-}  // namespace nccl_files_tests
+}  // namespace read_nccl_topology_tests
