@@ -26,6 +26,10 @@ using problem = sw::detail::exact_problem<double>;
 using elimination = sw::detail::elimination<double>;
 constexpr double no = std::numeric_limits<double>::infinity();
 
+problem::shared_amounts amounts(std::vector<double> of) {
+  return std::make_shared<const std::vector<double>>(std::move(of));
+}
+
 /// Unknowns with costs, and tables between them; infinite costs are forbidden.
 struct sketch {
   std::vector<std::vector<double>> costs;
@@ -71,7 +75,7 @@ std::optional<double> least_of(const problem& p, const sw::strategies_left& left
     double cost = p.apart, used = p.used.empty() ? 0 : p.used[0];
     for (std::uint32_t x = 0; x < p.size(); ++x) {
       cost += left[x][at[x]] != 0 ? p.costs[x][at[x]] : no;
-      for (const auto& u : p.usages[x]) used += u.amounts[at[x]];
+      for (const auto& u : p.usages[x]) used += (*u.amounts)[at[x]];
     }
     for (const auto& pair : p.pairs) {
       const std::size_t i = pair.table->row_class[at[pair.first]], j = pair.table->column_class[at[pair.second]];
@@ -118,8 +122,9 @@ TEST_SUITE("detail::elimination") {
     p.limits.push_back({.budget = 0, .time = 7, .is_low = false});
     p.limits.push_back({.budget = 0, .time = 7, .is_low = true});
     p.used = {0, 0};
-    p.usages[0] = {{0, {4, 1}}, {1, {4, 1}}};
-    p.usages[1] = {{0, {1, 5}}, {1, {1, 5}}};
+    p.usages[0] = {{0, amounts({4, 1})}, {1, amounts({4, 1})}};
+    const auto shared = amounts({1, 5});
+    p.usages[1] = {{0, shared}, {1, shared}};
     elimination work(p, left);
     CHECK(work.are_neighbours(1, 0));
     eliminate(work, {1, 0});
@@ -127,8 +132,8 @@ TEST_SUITE("detail::elimination") {
     const auto [rest, its_left] = std::move(work).finish();
     CHECK(rest.name == std::vector<std::uint32_t>{0});
     CHECK(rest.costs[0] == std::vector<double>{1 + 4, 2 + 1});  // with strategy 0 either costs 4, with 1 the second 1
-    CHECK(rest.usages[0][0].amounts == std::vector<double>{4 + 1, 1 + 1});  // of the upper limit the least
-    CHECK(rest.usages[0][1].amounts == std::vector<double>{4 + 5, 1 + 5});  // of the lower one the most
+    CHECK(*rest.usages[0][0].amounts == std::vector<double>{4 + 1, 1 + 1});  // of the upper limit the least
+    CHECK(*rest.usages[0][1].amounts == std::vector<double>{4 + 5, 1 + 5});  // of the lower one the most
     CHECK(rest.pairs.empty());
   }
   TEST_CASE("by two neighbours it becomes a table between them, by none a constant and costs of all of them") {
@@ -182,8 +187,9 @@ TEST_SUITE("detail::elimination") {
       const bool uses = seed % 3 != 0;
       for (std::uint32_t x = 0; x < p.size() && uses; ++x) {
         if (random.chance(0.3)) continue;
-        p.usages[x].push_back({0, std::vector<double>(p.costs[x].size())});
-        for (double& u : p.usages[x][0].amounts) u = static_cast<double>(random.below(5));
+        std::vector<double> used(p.costs[x].size());
+        for (double& u : used) u = static_cast<double>(random.below(5));
+        p.usages[x].push_back({0, amounts(std::move(used))});
       }
       const double most = uses ? static_cast<double>(random.below(12)) : no;
       const auto whole = least_of(p, left, most);

@@ -40,6 +40,8 @@ class Checker:
         self.infeasible, self.budgets = certificate.get("infeasible", False), text.get("budgets", [])
         demand(self.infeasible != ("lower_bound" in certificate), "needs lower_bound or infeasible, and not both")
         self.goal = None if self.infeasible else units(certificate["lower_bound"])
+        self.cutoff = self.goal if "cutoff" not in certificate else units(certificate["cutoff"])
+        demand(self.infeasible or self.goal <= self.cutoff < At.forbidden, "the cutoff is below the lower bound")
 
     @cache
     def terms_of(self, number):
@@ -138,11 +140,11 @@ class Checker:
                 result[y][t] += more
         return result
 
-    def closes(self, m, bound):
-        """Whether a bound says what is claimed, or that limits are broken."""
+    def closes(self, m, bound, goal):
+        """Whether a bound reaches a cost, or says that limits are broken."""
         if m.only_limits or self.infeasible:
             return m.only_limits and bound > 0
-        return bound > self.goal - At.one if self.whole_costs else bound >= self.goal
+        return bound > goal - At.one if self.whole_costs else bound >= goal
 
     def rule_out(self, r, left):
         x, sign = self.p.unknown[r["vertex"]], {"high": 1, "low": -1}[r.get("limit", "high")]
@@ -158,7 +160,7 @@ class Checker:
         """Drops the strategies with which what is left costs what is claimed, or breaks limits."""
         if not all(left.values()):
             return left
-        kept = {x: {s for s, bound in of.items() if not self.closes(m, bound)} for x, of in self.bounds(m, left).items()}
+        kept = {x: {s for s, bound in of.items() if not self.closes(m, bound, self.cutoff)} for x, of in self.bounds(m, left).items()}
         return problem.propagate(kept, [x for x in left if kept[x] != left[x]])
 
     def reduce(self, reduction, problem, left):
@@ -209,7 +211,7 @@ class Checker:
                 waiting.update(zip(following, [(problem, self.narrow(m, problem, left))], strict=True))
             elif all(left.values()):
                 bound, _ = self.bound(m, left)
-                demand(self.closes(m, bound), f"is bounded by {float(Fraction(bound, At.one))!r}, which proves too little")
+                demand(self.closes(m, bound, self.goal), f"is bounded by {float(Fraction(bound, At.one))!r}, which proves too little")
 
 
 def prove(text, c):

@@ -102,6 +102,7 @@ void write_certificate(json_writer& out, const placement_certificate<Cost>& c, c
   out.begin_object().member("format", "shardweave.certificate").member("version", 1).member("of", of);
   out.line().member("problem", c.problem);
   c.infeasible ? out.member("infeasible", true) : out.member("lower_bound", c.lower_bound);
+  if (c.cutoff) out.member("cutoff", *c.cutoff);
   more(out);
   if (c.counted != savings_form::off) write_savings_prices(out, c);
   out.line().key("ruled_out").begin_list();
@@ -196,8 +197,9 @@ template <cost_value Cost>
   auto fields = json_header("shardweave.certificate", 1);
   for (json_field field :
        {json_required("of", std::move(of)), json_optional("problem", json_text(c.problem)),
-        json_optional("lower_bound", json_number(bound)), json_optional("infeasible", json_flag(c.infeasible)),
-        json_optional("overlap", std::move(form)), json_optional("prefetch", json_number(c.windows.prefetch)),
+        json_optional("lower_bound", json_number(bound)), json_optional("cutoff", json_number(c.cutoff)),
+        json_optional("infeasible", json_flag(c.infeasible)), json_optional("overlap", std::move(form)),
+        json_optional("prefetch", json_number(c.windows.prefetch)),
         json_optional("every_edge", json_flag(c.windows.every_edge)),
         json_optional("savings", json_items(prices, c.savings, std::move(some_prices))),
         json_optional("ruled_out", json_items(out, c.ruled_out, std::move(ruled_out))),

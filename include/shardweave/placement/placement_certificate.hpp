@@ -126,8 +126,10 @@ struct placement_case {
 /// program that implements docs/proofs.md) decides whether it is one. Case 0 contains all assignments.
 template <cost_value Cost>
 struct placement_certificate {
-  std::string problem = {};                          ///< its name, for people
-  Cost lower_bound{};                                ///< of the objective; nothing if `infeasible`
+  std::string problem = {};  ///< its name, for people
+  Cost lower_bound{};        ///< of the objective; nothing if `infeasible`
+  /// Strategies are removed whose bound is at least this; no less than `lower_bound`, which it is if it is not set.
+  std::optional<Cost> cutoff = std::nullopt;
   bool infeasible = false;                           ///< no assignment keeps all constraints
   savings_form counted = savings_form::off;          ///< how savings count in the objective
   windows_form windows = {};                         ///< of that form

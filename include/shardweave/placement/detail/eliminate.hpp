@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -172,11 +174,16 @@ class elimination {
           if (t.allows(i, j)) lower(more[j], t.cost(i, j) - own.at(y)[i]);
       add(y, more, t);
     }
+    std::map<std::pair<bool, const void*>, Number> known;
     for (const auto& of : p_.usages[x]) {
-      std::optional<Number> extreme;
-      for (std::size_t s = 0; s < costs.size(); ++s)
-        if (left_[x][s] != 0) take(extreme, of.amounts[s], of.limit);
-      p_.used[of.limit] += *extreme;
+      const auto [at, fresh] = known.try_emplace({p_.limits[of.limit].is_low, of.amounts.get()});
+      if (fresh) {
+        std::optional<Number> extreme;
+        for (std::size_t s = 0; s < costs.size(); ++s)
+          if (left_[x][s] != 0) take(extreme, (*of.amounts)[s], of.limit);
+        at->second = *std::move(extreme);
+      }
+      p_.used[of.limit] += at->second;
     }
   }
 
@@ -242,18 +249,41 @@ class elimination {
         });
       });
     }
+    join_usage(x, u, [&](const std::vector<Number>& of_x, std::uint32_t limit) {
+      costs_by_class by_class(there.size());
+      each_left([&](std::size_t s) { each_class_of_u(s, [&](std::size_t i) { take(by_class[i], of_x[s], limit); }); });
+      std::vector<Number> more(left_[u].size());
+      for (std::size_t s = 0; s < more.size(); ++s)
+        if (const auto& least = by_class[to_u.other_class(s)]) more[s] = *least;
+      return more;
+    });
+  }
+
+  /// Adds the usage of x to that of u.
+  /// \param moved  what x uses by strategy, and a limit -> by strategy of u
+  template <class Moved>
+  void join_usage(std::uint32_t x, std::uint32_t u, Moved moved) {
+    using shared_amounts = typename exact_problem<Number>::shared_amounts;
+    struct sum {
+      shared_amounts of_x, of_u, both;  // the first two, so that they stay what they are known by
+    };
+    std::map<std::tuple<bool, const void*, const void*>, sum> known;
+    std::vector<typename exact_problem<Number>::usage> all;
+    auto at = p_.usages[u].begin();
+    const auto end = p_.usages[u].end();
     for (const auto& of : p_.usages[x]) {
-      costs_by_class of_u(there.size());
-      each_left(
-          [&](std::size_t s) { each_class_of_u(s, [&](std::size_t i) { take(of_u[i], of.amounts[s], of.limit); }); });
-      auto& all = p_.usages[u];
-      auto at = std::lower_bound(all.begin(), all.end(), of.limit,
-                                 [](const auto& one, std::uint32_t limit) { return one.limit < limit; });
-      if (at == all.end() || at->limit != of.limit)
-        at = all.insert(at, {of.limit, std::vector<Number>(left_[u].size())});
-      for (std::size_t s = 0; s < left_[u].size(); ++s)
-        if (const auto& more = of_u[to_u.other_class(s)]) at->amounts[s] += *more;
+      while (at != end && at->limit < of.limit) all.push_back(std::move(*at++));
+      const shared_amounts before = at != end && at->limit == of.limit ? (at++)->amounts : nullptr;
+      sum& made = known[{p_.limits[of.limit].is_low, of.amounts.get(), before.get()}];
+      if (!made.both) {
+        std::vector<Number> amounts = moved(*of.amounts, of.limit);
+        for (std::size_t s = 0; before != nullptr && s < amounts.size(); ++s) amounts[s] += (*before)[s];
+        made = {of.amounts, before, std::make_shared<const std::vector<Number>>(std::move(amounts))};
+      }
+      all.push_back({of.limit, made.both});
     }
+    std::move(at, end, std::back_inserter(all));
+    p_.usages[u] = std::move(all);
   }
 
   /// Adds a table between u and y to the costs of one of them if it is the same whatever the strategy of the other.

@@ -152,8 +152,12 @@ class exact_check {
     } else {
       for (const auto& of : p.costs) result.belief.emplace_back(of.size());
     }
-    for (const row_price& price : m.prices)
-      if (price.price != 0 && !limit_.expired()) add_price(price, m.price_bits, p, result);
+    if (p.keeps_all_rows) {
+      for (const row_price& price : m.prices)
+        if (price.price != 0 && !limit_.expired()) add_price(price, m.price_bits, result);
+    } else {
+      add_prices(m, p, result);
+    }
     const std::vector<std::vector<Whole>> amounts = amounts_of(m, p);
     for (std::size_t i = 0; i < p.pairs.size(); ++i) {
       if ((!with_costs && amounts[i].empty()) || limit_.expired()) continue;
@@ -178,9 +182,8 @@ class exact_check {
     return total;
   }
 
-  /// Removes the strategies whose bound is at least the claim; with `only_limits` those with which limits are exceeded.
-  /// The bound of a strategy counts what it costs its neighbours.
-  /// \returns the unknowns that lost some
+  /// Removes the strategies whose bound is at least the cutoff; with `only_limits` those with which limits are
+  /// exceeded. The bound of a strategy counts what it costs its neighbours. \returns the unknowns that lost some
   [[nodiscard]] std::vector<std::uint32_t> narrow(const placement_multipliers& m, const placement_certificate<Cost>& c,
                                                   const problem& p, strategies_left& left) const {
     std::vector<std::uint32_t> changed;
@@ -201,7 +204,7 @@ class exact_check {
       for (std::size_t s = 0; s < left[x].size(); ++s) {
         if (left[x][s] == 0) continue;
         const Whole with = total + with_neighbours[x][s];
-        if (!(m.only_limits ? with > 0 : proves(with, c))) continue;
+        if (!(m.only_limits ? with > 0 : reaches(with, c.cutoff.value_or(c.lower_bound)))) continue;
         left[x][s] = 0;
         any = true;
       }
@@ -213,12 +216,7 @@ class exact_check {
   /// Whether the bound of a case proves the claim.
   [[nodiscard]] bool proves(const std::optional<Whole>& found, const placement_certificate<Cost>& c) const {
     if (!found || c.infeasible) return !found;
-    const Whole claimed = whole_of<Whole>(c.lower_bound, range_.bits);
-    if constexpr (std::floating_point<Cost>) {
-      return *found >= claimed;
-    } else {
-      return *found > claimed - shifted<Whole>(Whole(1), range_.bits);
-    }
+    return reaches(*found, c.lower_bound);
   }
   /// As a cost: rounded down for floating-point costs, up for integers.
   [[nodiscard]] Cost in_costs(const Whole& value) const {
@@ -234,6 +232,15 @@ class exact_check {
   }
 
  private:
+  /// Whether a bound proves that no objective is below a cost.
+  [[nodiscard]] bool reaches(const Whole& found, Cost cost) const {
+    const Whole claimed = whole_of<Whole>(cost, range_.bits);
+    if constexpr (std::floating_point<Cost>) {
+      return found >= claimed;
+    } else {
+      return found > claimed - shifted<Whole>(Whole(1), range_.bits);
+    }
+  }
   [[nodiscard]] Whole of_cost(Cost c, std::int64_t times) const {
     if (times == 0 || is_forbidden(c)) return Whole(0);
     return whole_of<Whole>(c, range_.bits - form_.bits()) * Whole(times);
@@ -293,11 +300,10 @@ class exact_check {
       const auto end = term.live ? at(term.live->end) : by_time.end();
       if (first >= end || limit_.expired()) continue;
       auto& all = usages[form_.unknown_of(term.vertex)];
-      for (auto one = first; one != end; ++one) {
-        std::vector<Whole> amounts;
-        for (const double u : term.usage) amounts.push_back(whole_of<Whole>(u, range_.usage[number]));
-        all.push_back({one->second, std::move(amounts)});
-      }
+      std::vector<Whole> amounts;
+      for (const double u : term.usage) amounts.push_back(whole_of<Whole>(u, range_.usage[number]));
+      const auto shared = std::make_shared<const std::vector<Whole>>(std::move(amounts));
+      for (auto one = first; one != end; ++one) all.push_back({one->second, shared});
     }
     for (auto& all : usages) add_up(all);
   }
@@ -307,7 +313,9 @@ class exact_check {
     std::vector<typename problem::usage> once;
     for (auto& one : all)
       if (!once.empty() && once.back().limit == one.limit) {
-        for (std::size_t s = 0; s < one.amounts.size(); ++s) once.back().amounts[s] += one.amounts[s];
+        std::vector<Whole> sum = *once.back().amounts;
+        for (std::size_t s = 0; s < sum.size(); ++s) sum[s] += (*one.amounts)[s];
+        once.back().amounts = std::make_shared<const std::vector<Whole>>(std::move(sum));
       } else {
         once.push_back(std::move(one));
       }
@@ -318,27 +326,40 @@ class exact_check {
     return static_cast<std::size_t>(at - p.limits.begin());
   }
 
-  /// Adds the price of a row to the costs of strategies, and takes it off the bound.
-  void add_price(const row_price& price, int price_bits, const problem& p, priced_form& to) const {
+  /// Adds the price of a row of the stated problem to the costs of strategies, and takes it off the bound.
+  void add_price(const row_price& price, int price_bits, priced_form& to) const {
     const int shift = range_.bits - price_bits - range_.usage[price.budget];
     const auto priced_usage = [&](const Whole& u) { return shifted<Whole>(Whole(price.price) * u, shift); };
-    const Whole limit = limit_of(price.budget, price.price > 0);
-    if (p.keeps_all_rows) {
-      to.apart -= priced_usage(limit);
-      for (const budget_term& term : d_.constraints.budgets[price.budget].terms) {
-        if (term.live && (price.time < term.live->first || price.time >= term.live->end)) continue;
-        auto& of = to.belief[form_.unknown_of(term.vertex)];
-        for (std::size_t s = 0; s < of.size(); ++s)
-          if (term.usage[s] != 0) of[s] += priced_usage(whole_of<Whole>(term.usage[s], range_.usage[price.budget]));
-      }
-      return;
+    to.apart -= priced_usage(limit_of(price.budget, price.price > 0));
+    for (const budget_term& term : d_.constraints.budgets[price.budget].terms) {
+      if (term.live && (price.time < term.live->first || price.time >= term.live->end)) continue;
+      auto& of = to.belief[form_.unknown_of(term.vertex)];
+      for (std::size_t s = 0; s < of.size(); ++s)
+        if (term.usage[s] != 0) of[s] += priced_usage(whole_of<Whole>(term.usage[s], range_.usage[price.budget]));
     }
-    const std::size_t number = limit_number(p, price);
-    to.apart -= priced_usage(limit - p.used[number]);
-    for (std::uint32_t x = 0; x < p.size(); ++x)
-      for (const auto& of : p.usages[x])
-        if (of.limit == number)
-          for (std::size_t s = 0; s < of.amounts.size(); ++s) to.belief[x][s] += priced_usage(of.amounts[s]);
+  }
+  /// Likewise all prices, of rows that were kept.
+  void add_prices(const placement_multipliers& m, const problem& p, priced_form& to) const {
+    const auto shift_of = [&](std::uint32_t b) { return range_.bits - m.price_bits - range_.usage[b]; };
+    std::vector<Whole> prices(p.limits.size());
+    for (const row_price& price : m.prices) {
+      if (price.price == 0) continue;
+      const std::size_t number = limit_number(p, price);
+      const Whole rest = limit_of(price.budget, price.price > 0) - p.used[number];
+      prices[number] += price.price;
+      to.apart -= shifted<Whole>(Whole(price.price) * rest, shift_of(price.budget));
+    }
+    for (std::uint32_t x = 0; x < p.size(); ++x) {
+      const auto& all = p.usages[x];
+      for (std::size_t i = 0; i < all.size();) {
+        const auto& amounts = all[i].amounts;
+        const int shift = shift_of(p.limits[all[i].limit].budget);
+        Whole price = 0;  // of the rows that share these amounts
+        for (; i < all.size() && all[i].amounts == amounts; ++i) price += prices[all[i].limit];
+        for (std::size_t s = 0; s < amounts->size() && price != 0; ++s)
+          to.belief[x][s] += shifted<Whole>(Whole(price * (*amounts)[s]), shift);
+      }
+    }
   }
 
   /// Per pair the amounts of its message; none where there is none.

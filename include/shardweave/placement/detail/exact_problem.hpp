@@ -76,10 +76,12 @@ struct exact_problem {
     std::uint32_t first = 0, second = 0;  ///< unknowns, first < second
     std::shared_ptr<const summed_table<Number>> table;
   };
-  /// What an unknown uses at least of a limit, per strategy.
+  /// Amounts per strategy, which limits of neighbouring times mostly share.
+  using shared_amounts = std::shared_ptr<const std::vector<Number>>;
+  /// What an unknown uses at least of a limit.
   struct usage {
     std::uint32_t limit = 0;
-    std::vector<Number> amounts;
+    shared_amounts amounts;
   };
 
   Number apart{};                          ///< costs of no unknown

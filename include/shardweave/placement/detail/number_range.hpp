@@ -114,6 +114,10 @@ template <cost_value Cost>
   range.add(largest, steps > 0 ? 4 : 2);
   range.see(c.lower_bound);
   range.add(static_cast<double>(c.lower_bound));
+  if (c.cutoff) {
+    range.see(*c.cutoff);
+    range.add(static_cast<double>(*c.cutoff));
+  }
   // limits and usages are compared in a finer unit before they are rounded to this one
   for (std::size_t b = 0; b < of_budget.size(); ++b) {
     int finest = std::max(range.usage[b], tolerance_bits);

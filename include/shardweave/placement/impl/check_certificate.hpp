@@ -57,8 +57,8 @@ template <cost_value Cost, class Whole>
   };
   certificate_verdict<Cost> verdict{.bound = forbidden<Cost>};
   std::optional<Whole> least;
-  // whether strategies were removed because their bound reaches the claim, so that no more than the claim is proven
-  bool rests_on_claim = false;
+  // whether strategies were removed because their bound reaches the cutoff, so that no more than that is proven
+  bool rests_on_cutoff = false;
   const auto fails = [&](const std::string& step, const std::string& what) {
     verdict.failure = step + " " + what;
     return verdict;
@@ -116,7 +116,7 @@ template <cost_value Cost, class Whole>
       auto less = std::make_shared<strategies_left>(*left);
       if (const auto changed = exact_at(m).narrow(m, c, on(m, at.problem), *less); !changed.empty()) {
         p.propagate(*less, changed);
-        rests_on_claim = rests_on_claim || !m.only_limits;
+        rests_on_cutoff = rests_on_cutoff || !m.only_limits;
       }
       open.push_back({one.cases.front(), at.problem, std::move(less)});
       ++verdict.steps;
@@ -156,7 +156,7 @@ template <cost_value Cost, class Whole>
     if (seen[i] == 0) return fails("cases[" + std::to_string(i) + "]", "is a part of no other");
   verdict.accepted = true;
   if (least) verdict.bound = exact.in_costs(*least);
-  if (rests_on_claim) verdict.bound = std::min(verdict.bound, c.lower_bound);
+  if (rests_on_cutoff) verdict.bound = std::min(verdict.bound, c.cutoff.value_or(c.lower_bound));
   return verdict;
 }
 
@@ -202,6 +202,8 @@ template <cost_value Cost>
   bool is_number = !is_forbidden(c.lower_bound);
   if constexpr (std::floating_point<Cost>) is_number = std::isfinite(c.lower_bound);
   if (!is_number) return fails("the lower bound is no number");
+  if (c.cutoff && (is_forbidden(*c.cutoff) || !(*c.cutoff >= c.lower_bound)))
+    return fails("the cutoff is " + text_of(*c.cutoff) + ", expected a number no less than the lower bound");
   if (limit.expired()) return fails(too_late);
   number_range range = range_of(d, forms.front(), c);
   for (std::size_t i = 1; i < forms.size(); ++i) {

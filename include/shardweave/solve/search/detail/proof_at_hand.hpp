@@ -133,10 +133,14 @@ class proof_at_hand {
       record_.write_root(c, less == 3);
     }
     if (best_.is_known()) c.lower_bound = claim_of(best_);
+    const Cost cutoff = c.lower_bound;
     certificate_verdict<Cost> proven = proven_by(d_, c, other_, time_to_check());
     if (!proven.accepted) return proven;
     c.infeasible = is_forbidden(proven.bound);
     c.lower_bound = c.infeasible ? Cost{} : proven.bound;
+    const bool narrows =
+        std::ranges::any_of(c.cases, [](const placement_case& one) { return one.multipliers && !one.cases.empty(); });
+    if (narrows && !c.infeasible && c.lower_bound < cutoff) c.cutoff = cutoff;
     if (amounts_of(c) <= most_in_a_moment) brief_ = c;
     at_hand_ = std::move(c);
     return proven;
