@@ -174,6 +174,18 @@ TEST_SUITE("detail::elimination") {
     CHECK(!least_of(rest, its_left));
     CHECK(std::ranges::count(its_left[0], 1) == 0);
   }
+  TEST_CASE("what a new table forbids goes on to those that only an old one joins") {
+    const std::vector<double> equal{0, no, no, 0};
+    // 1 and 2 are not both 1; once 3 is gone they are equal, so both are 0, and so is 0
+    const sketch s{{{0, 0}, {0, 0}, {0, 0}, {0, 0}},
+                   {{0, 1, equal}, {1, 2, {0, 0, 0, no}}, {1, 3, equal}, {2, 3, equal}}};
+    auto [p, left] = s.build();
+    CHECK(left == sw::strategies_left(4, {1, 1}));
+    elimination work(p, left);
+    eliminate(work, {3, 1, 2});
+    const auto [rest, its_left] = std::move(work).finish();
+    CHECK(its_left == sw::strategies_left(3, {1, 0}));
+  }
   TEST_CASE("whatever is eliminated, no assignment of the rest costs more; by all neighbours, none less") {
     std::size_t exact = 0, below = 0;
     for (std::uint64_t seed = 0; seed < at_scale(1500); ++seed) {
