@@ -1,3 +1,4 @@
+#include "placement/savings_chain.hpp"
 #include <shardweave/core/error.hpp>
 #include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/evaluate.hpp>
@@ -15,16 +16,7 @@ namespace {
 namespace sw = shardweave;
 using places = std::vector<sw::hiding_place>;
 
-/// Vertices a -> b -> c with one strategy each; computation 3, 4, 5; communication 10 and 20.
-sw::placement_description<double> laid_out_chain() {
-  sw::placement_description<double> d;
-  for (const double c : {3.0, 4.0, 5.0}) d.vertices.push_back({.compute = {c}});
-  for (const double c : {10.0, 20.0})
-    d.tables.push_back(std::make_shared<const sw::cost_table<double>>(
-        sw::cost_table<double>::from_entries(1, 1, std::vector<double>{c})));
-  d.edges = {{.from = 0, .to = 1, .communication = 0}, {.from = 1, .to = 2, .communication = 1}};
-  return d;
-}
+using shardweave_test::savings_chain;
 
 const std::vector<sw::strategy> first_of_three{0, 0, 0};
 
@@ -32,7 +24,7 @@ const std::vector<sw::strategy> first_of_three{0, 0, 0};
 
 TEST_SUITE("savings_layout") {
   TEST_CASE("where savings do not count, or no edge is listed, nothing hides") {
-    auto d = laid_out_chain();
+    auto d = savings_chain();
     d.counted = sw::savings_form::strict;
     CHECK(sw::layout_of(d).places.empty());
     CHECK(sw::layout_of(d).order.empty());
@@ -43,7 +35,7 @@ TEST_SUITE("savings_layout") {
   }
 
   TEST_CASE("an edge that is listed twice may do both, and a window holds in every form") {
-    auto d = laid_out_chain();
+    auto d = savings_chain();
     d.overlap = {{.edge = 0, .direction = sw::hiding::later, .channel = 9},
                  {.edge = 0, .direction = sw::hiding::earlier, .channel = 9},
                  {.edge = 1, .direction = sw::hiding::none, .first = 1, .last = 2, .channel = 4}};
@@ -59,7 +51,7 @@ TEST_SUITE("savings_layout") {
   }
 
   TEST_CASE("what moves with its communication hides nothing, in the form that goes by dependencies alone") {
-    auto d = laid_out_chain();
+    auto d = savings_chain();
     d.overlap = {{.edge = 0, .direction = sw::hiding::earlier}, {.edge = 1, .direction = sw::hiding::later}};
     d.counted = sw::savings_form::windows;  // the first producer depends on parameters, the last vertex is a result
     CHECK(sw::layout_of(d).idle == std::vector<bool>{true, false, true});
@@ -70,7 +62,7 @@ TEST_SUITE("savings_layout") {
   }
 
   TEST_CASE("vertices that are not listed in order are put in order, unless windows or a cycle forbid it") {
-    auto d = laid_out_chain();  // a -> b, c -> b: b runs last
+    auto d = savings_chain();  // a -> b, c -> b: b runs last
     d.edges[1] = {.from = 2, .to = 1, .communication = 1};
     d.overlap = {{.edge = 0, .direction = sw::hiding::earlier}};
     for (const auto form : {sw::savings_form::windows, sw::savings_form::strict}) {

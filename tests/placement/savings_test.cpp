@@ -1,3 +1,4 @@
+#include "placement/savings_chain.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/read_placement.hpp>
@@ -29,16 +30,7 @@ namespace sw = shardweave;
 namespace savings_tests {
 namespace {
 
-/// Vertices a -> b -> c with one strategy each; computation 3, 4, 5; communication 10 and 20.
-sw::placement_description<double> savings_chain() {
-  sw::placement_description<double> d;
-  for (const double c : {3.0, 4.0, 5.0}) d.vertices.push_back({.compute = {c}});
-  for (const double c : {10.0, 20.0})
-    d.tables.push_back(std::make_shared<const sw::cost_table<double>>(
-        sw::cost_table<double>::from_entries(1, 1, std::vector<double>{c})));
-  d.edges = {{.from = 0, .to = 1, .communication = 0}, {.from = 1, .to = 2, .communication = 1}};
-  return d;
-}
+using shardweave_test::savings_chain;
 
 const std::vector<sw::strategy> first_everywhere{0, 0, 0};
 

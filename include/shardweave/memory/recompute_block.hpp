@@ -43,8 +43,7 @@ struct recompute_block {
 };
 
 /// \throws error (input) if a value is made of one that does not stand before it, or may neither be kept nor dropped
-/// nor
-///         offloaded, a step reads a value that does not exist, or a size or a time is negative
+///         nor offloaded, a step reads a value that does not exist, or a size or a time is negative
 void validate(const recompute_block& block);
 
 }  // namespace shardweave::inline v0

@@ -3,8 +3,8 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
-#include <shardweave/placement/detail/exact_check.hpp>
 #include <shardweave/placement/detail/exact_problem.hpp>
+#include <shardweave/placement/detail/exact_reduction.hpp>
 #include <shardweave/placement/detail/number_range.hpp>
 #include <shardweave/placement/detail/whole_numbers.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
@@ -119,7 +119,7 @@ class exact_elimination {
  private:
   template <class Whole>
   void begin(const placement_description<Cost>& d, const stated_form<Cost>& form, const deadline& limit) {
-    const auto exact = std::make_shared<const detail::exact_check<Cost, Whole>>(d, form, *number_range_, limit);
+    const auto exact = std::make_shared<const detail::exact_reduction<Cost, Whole>>(d, form, *number_range_, limit);
     reduce_ = [exact, now = exact->whole(), bits = number_range_->bits](
                   const placement_reduction& r, strategies_left& left) mutable -> std::optional<rounded_problem> {
       detail::complaint wrong;

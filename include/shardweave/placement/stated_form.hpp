@@ -3,13 +3,13 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
 #include <shardweave/placement/description.hpp>
+#include <shardweave/placement/detail/arc_consistency.hpp>
 #include <shardweave/placement/detail/budget_rows.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <map>
 #include <memory>
@@ -182,26 +182,9 @@ class stated_form {
 
   /// Removes strategies without a partner over some pair, until every one has one (arc consistency).
   /// \param changed  unknowns that lost some; empty: all
-  void propagate(strategies_left& left, std::vector<std::uint32_t> changed = {}) const {
-    std::deque<std::uint32_t> open(changed.begin(), changed.end());
-    if (changed.empty())
-      for (std::uint32_t x = 0; x < size(); ++x) open.push_back(x);
-    std::vector<char> queued(size());
-    for (const std::uint32_t x : open) queued[x] = 1;
-    while (!open.empty()) {
-      const std::uint32_t x = open.front();
-      open.pop_front();
-      queued[x] = 0;
-      for (const std::uint32_t p : pairs_of_[x]) {
-        const joint_table& t = tables_[pairs_[p].table];
-        const std::uint32_t other = pairs_[p].first == x ? pairs_[p].second : pairs_[p].first;
-        if (!t.forbids && std::find(left[x].begin(), left[x].end(), 1) != left[x].end()) continue;
-        if (keep_partners(t, pairs_[p].first == x, left[x], left[other]) && queued[other] == 0) {
-          queued[other] = 1;
-          open.push_back(other);
-        }
-      }
-    }
+  void propagate(strategies_left& left, const std::vector<std::uint32_t>& changed = {}) const {
+    const auto side = [this](const pair& p, bool is_second) { return joint_side{&tables_[p.table], is_second}; };
+    detail::make_arc_consistent(pairs_of_, pairs_, side, left, changed);
   }
 
   /// Budgets as rows, at the times at which they can bind.
@@ -307,27 +290,23 @@ class stated_form {
     return t;
   }
 
-  /// Removes strategies without a partner. \returns whether there were any
-  static bool keep_partners(const joint_table& t, bool x_is_first, const std::vector<char>& of_x,
-                            std::vector<char>& of_other) {
-    const auto& x_class = x_is_first ? t.row_class : t.column_class;
-    const auto& other_class = x_is_first ? t.column_class : t.row_class;
-    const std::size_t x_classes = x_is_first ? t.row.size() : t.column.size();
-    const std::size_t other_classes = x_is_first ? t.column.size() : t.row.size();
-    std::vector<char> there(x_classes), met(other_classes);
-    for (std::size_t s = 0; s < of_x.size(); ++s)
-      if (of_x[s] != 0) there[x_class[s]] = 1;
-    for (std::size_t i = 0; i < x_classes; ++i)
-      for (std::size_t j = 0; there[i] != 0 && j < other_classes; ++j)
-        if (t.allowed[x_is_first ? i * other_classes + j : j * x_classes + i] != 0) met[j] = 1;
-    bool changed = false;
-    for (std::size_t s = 0; s < of_other.size(); ++s)
-      if (of_other[s] != 0 && met[other_class[s]] == 0) {
-        of_other[s] = 0;
-        changed = true;
-      }
-    return changed;
-  }
+  /// A table as one of its ends sees it.
+  struct joint_side {
+    const joint_table* t;
+    bool is_second;
+    [[nodiscard]] std::size_t own_classes() const { return (is_second ? t->column : t->row).size(); }
+    [[nodiscard]] std::size_t other_classes() const { return (is_second ? t->row : t->column).size(); }
+    [[nodiscard]] std::uint32_t own_class(std::size_t s) const {
+      return (is_second ? t->column_class : t->row_class)[s];
+    }
+    [[nodiscard]] std::uint32_t other_class(std::size_t s) const {
+      return (is_second ? t->row_class : t->column_class)[s];
+    }
+    [[nodiscard]] bool allows(std::size_t own, std::size_t other) const {
+      return t->allowed[is_second ? other * t->column.size() + own : own * t->column.size() + other] != 0;
+    }
+    [[nodiscard]] bool forbids() const { return t->forbids; }
+  };
 
   const placement_description<Cost>* stated_;
   int bits_;

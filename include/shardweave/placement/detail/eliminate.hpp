@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/placement/detail/arc_consistency.hpp>
 #include <shardweave/placement/detail/exact_problem.hpp>
 #include <shardweave/placement/stated_form.hpp>
 
@@ -49,9 +50,9 @@ class elimination {
   /// \pre all are there, and `into` are different neighbours of x
   /// Complexity: O(strategies of x times classes of `into`, times those of each other neighbour)
   void eliminate(std::uint32_t x, std::span<const std::uint32_t> into) {
-    if (is_empty_) return;
-    if (std::ranges::count(left_[x], 0) == std::ssize(left_[x])) {
-      is_empty_ = true;
+    if (is_refuted_) return;
+    if (none_left(left_[x])) {
+      is_refuted_ = true;
       return;
     }
     std::vector<Number> costs = std::move(p_.costs[x]);
@@ -150,13 +151,10 @@ class elimination {
     while (!changed_.empty()) {
       const std::uint32_t x = *changed_.begin();
       changed_.erase(changed_.begin());
-      const bool is_empty = std::ranges::count(left_[x], 0) == std::ssize(left_[x]);
+      const bool is_gone = none_left(left_[x]);
       for (const auto& [y, t] : tables_[x])
-        if ((t.table->forbids || is_empty) && keep_partners(t, x, y)) changed_.insert(y);
+        if ((t.forbids() || is_gone) && keep_partners(t, left_[x], left_[y])) changed_.insert(y);
     }
-  }
-  bool keep_partners(const side& t, std::uint32_t own, std::uint32_t other) {
-    return exact_problem<Number>::keep_partners(t, left_[own], left_[other]);
   }
 
   void settle(std::uint32_t x, const std::vector<Number>& costs,
@@ -325,26 +323,23 @@ class elimination {
 
   /// Adds a table between u and y, whose rows are u's, to what there is between them.
   void add_between(std::uint32_t u, std::uint32_t y, table more) {
-    std::shared_ptr<const table> made;
-    if (const auto known = tables_[u].find(y); known == tables_[u].end()) {
-      made = std::make_shared<const table>(std::move(more));
-    } else {
-      made = std::make_shared<const table>(sum(known->second, more));
-    }
-    tables_[u].insert_or_assign(y, side{made, u > y});
-    tables_[y].insert_or_assign(u, side{made, y > u});
+    const auto known = tables_[u].find(y);
+    table made = known == tables_[u].end() ? std::move(more) : sum(known->second, more);
+    if (u > y) made = turned(made);  // the first of a pair has the rows
+    const auto shared = std::make_shared<const table>(std::move(made));
+    tables_[u].insert_or_assign(y, side{shared, u > y});
+    tables_[y].insert_or_assign(u, side{shared, y > u});
     for (const auto& [from, to] : {std::pair(u, y), std::pair(y, u)})
-      if (made->forbids && keep_partners({made, from == y}, from, to)) changed_.insert(to);
-    if (u < y) return;
-    // the first of a pair has the rows
-    table turned{made->column_class, made->row_class, made->columns, made->rows, {}, {}, made->forbids};
-    for (std::size_t j = 0; j < made->columns; ++j)
-      for (std::size_t i = 0; i < made->rows; ++i) {
-        turned.costs.push_back(made->costs[i * made->columns + j]);
-        turned.allowed.push_back(made->allowed[i * made->columns + j]);
+      if (shared->forbids && keep_partners(tables_[from].at(to), left_[from], left_[to])) changed_.insert(to);
+  }
+  [[nodiscard]] static table turned(const table& t) {
+    table result{t.column_class, t.row_class, t.columns, t.rows, {}, {}, t.forbids};
+    for (std::size_t j = 0; j < t.columns; ++j)
+      for (std::size_t i = 0; i < t.rows; ++i) {
+        result.costs.push_back(t.costs[i * t.columns + j]);
+        result.allowed.push_back(t.allowed[i * t.columns + j]);
       }
-    const auto shared = std::make_shared<const table>(std::move(turned));
-    tables_[u].at(y).table = tables_[y].at(u).table = shared;
+    return result;
   }
   /// \param a  as the end sees it whose rows `b` has
   [[nodiscard]] static table sum(const side& a, const table& b) {
@@ -383,7 +378,7 @@ class elimination {
   std::vector<std::map<std::uint32_t, side>> tables_;  ///< per unknown, by neighbour
   std::vector<char> is_there_;
   std::set<std::uint32_t> changed_ = {};  ///< unknowns that lost strategies
-  bool is_empty_ = false;
+  bool is_refuted_ = false;
 };
 
 }  // namespace shardweave::inline v0::detail

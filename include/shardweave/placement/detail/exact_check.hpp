@@ -5,7 +5,6 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/detail/certificate_shape.hpp>
-#include <shardweave/placement/detail/eliminate.hpp>
 #include <shardweave/placement/detail/exact_problem.hpp>
 #include <shardweave/placement/detail/number_range.hpp>
 #include <shardweave/placement/detail/whole_numbers.hpp>
@@ -18,9 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +27,7 @@
 
 namespace shardweave::inline v0::detail {
 
-/// The problem in integers, in units of 2^-bits. After the time limit results are meaningless.
+/// Bounds of problems in integers, in units of 2^-bits. After the time limit results are meaningless.
 /// \pre Whole is wide enough for all sums; all references outlive this object
 template <cost_value Cost, class Whole>
 class exact_check {
@@ -39,16 +36,7 @@ class exact_check {
 
   exact_check(const placement_description<Cost>& d, const stated_form<Cost>& form, const number_range& range,
               const deadline& limit)
-      : d_(d),
-        form_(form),
-        range_(range),
-        limit_(limit),
-        whole_(std::make_shared<const problem>(in_numbers<Whole>(
-            form, [this](Cost c, std::int64_t times) { return of_cost(c, times); },
-            [&limit] { return limit.expired(); }))) {}
-
-  /// All of the problem.
-  [[nodiscard]] std::shared_ptr<const problem> whole() const { return whole_; }
+      : d_(d), form_(form), range_(range), limit_(limit) {}
 
   /// Removes strategies that a limit rules out. \returns what is wrong, if the proof is
   [[nodiscard]] complaint rule_out(const strategies_ruled_out& r, strategies_left& left) const {
@@ -78,38 +66,6 @@ class exact_check {
     return std::nullopt;
   }
 
-  /// What is left of a problem once unknowns are eliminated.
-  /// \param left  on return, of what is left
-  /// \returns nothing if something is wrong with the reduction, which `wrong` then is
-  [[nodiscard]] std::shared_ptr<const problem> reduced(const placement_reduction& r, const problem& from,
-                                                       strategies_left& left, complaint& wrong) const {
-    problem kept = from;
-    wrong = keep_rows(r, kept);
-    if (wrong) return nullptr;
-    elimination<Whole> work(std::move(kept), std::move(left));
-    for (std::size_t i = 0; i < r.steps.size(); ++i) {
-      if (i % 64 == 0 && limit_.expired()) return nullptr;
-      std::vector<std::uint32_t> unknowns;
-      for (const std::uint32_t v : r.steps[i]) {
-        unknowns.push_back(from.named(form_.unknown_of(v)));
-        if (unknowns.back() == from.size() || !work.is_there(unknowns.back())) {
-          wrong = "eliminates vertex " + std::to_string(r.steps[i][0]) + " by vertex " + std::to_string(v) +
-                  ", which is not there any more";
-          return nullptr;
-        }
-        if (unknowns.size() > 1 && !work.are_neighbours(unknowns[0], unknowns.back())) {
-          wrong = "eliminates vertex " + std::to_string(r.steps[i][0]) + " by vertex " + std::to_string(v) +
-                  ", but there is no edge between them";
-          return nullptr;
-        }
-      }
-      work.eliminate(unknowns.front(), std::span(unknowns).subspan(1));
-    }
-    auto [rest, its_left] = std::move(work).finish();
-    left = std::move(its_left);
-    return std::make_shared<const problem>(std::move(rest));
-  }
-
   /// What multipliers name that a problem, after eliminations, does not have; nothing if they name nothing else.
   [[nodiscard]] complaint complaint_about(const placement_multipliers& m, const problem& p) const {
     for (std::size_t i = 0; i < m.messages.size(); ++i) {
@@ -126,12 +82,22 @@ class exact_check {
     return std::nullopt;
   }
 
+  /// What a message moves of a table.
+  struct moved_table {
+    bool counts = true;               ///< whether the table counts at all
+    std::vector<Whole> amounts = {};  ///< of the message; empty: zeros
+    std::vector<std::optional<Whole>>
+        rests;  ///< per row class the least that is left of it; nothing if none is allowed
+
+    [[nodiscard]] Whole amount(std::size_t s) const { return amounts.empty() ? Whole(0) : amounts[s]; }
+  };
   /// The reparametrized costs of the remaining strategies, by unknown: a lower bound is the sum of `apart` and of the
   /// least cost of each unknown.
   struct priced_form {
     Whole apart = 0;
     std::vector<std::vector<Whole>> belief;
     std::vector<const Whole*> least;  ///< per unknown: its cheapest remaining strategy; null if none remains
+    std::vector<moved_table> moved;   ///< per pair
 
     [[nodiscard]] bool is_empty() const { return std::find(least.begin(), least.end(), nullptr) != least.end(); }
     /// \pre not empty
@@ -158,11 +124,9 @@ class exact_check {
     } else {
       add_prices(m, p, result);
     }
-    const std::vector<std::vector<Whole>> amounts = amounts_of(m, p);
-    for (std::size_t i = 0; i < p.pairs.size(); ++i) {
-      if ((!with_costs && amounts[i].empty()) || limit_.expired()) continue;
-      move(p.pairs[i], amounts[i], with_costs, left, result.belief);
-    }
+    result.moved = moved_by(m, p);
+    for (std::size_t i = 0; i < p.pairs.size() && !limit_.expired(); ++i)
+      if (result.moved[i].counts) move(p.pairs[i], result.moved[i], with_costs, left, result.belief);
     for (std::uint32_t x = 0; x < left.size(); ++x) {
       const Whole*& least = result.least.emplace_back();
       for (std::size_t s = 0; s < left[x].size(); ++s)
@@ -187,18 +151,15 @@ class exact_check {
   [[nodiscard]] std::vector<std::uint32_t> narrow(const placement_multipliers& m, const placement_certificate<Cost>& c,
                                                   const problem& p, strategies_left& left) const {
     std::vector<std::uint32_t> changed;
-    priced_form at = priced(m, p, left);
+    const priced_form at = priced(m, p, left);
     if (at.is_empty() || (c.infeasible && !m.only_limits)) return changed;
     const Whole total = at.bound();
     std::vector<std::vector<Whole>> above(p.size());  // of each strategy above the least of its unknown
     for (std::uint32_t x = 0; x < p.size(); ++x)
       for (const Whole& belief : at.belief[x]) above[x].push_back(belief - *at.least[x]);
     std::vector<std::vector<Whole>> with_neighbours = above;
-    const std::vector<std::vector<Whole>> amounts = amounts_of(m, p);
-    for (std::size_t i = 0; i < p.pairs.size(); ++i) {
-      if ((m.only_limits && amounts[i].empty()) || limit_.expired()) continue;
-      add_neighbours(p.pairs[i], amounts[i], !m.only_limits, left, above, with_neighbours);
-    }
+    for (std::size_t i = 0; i < p.pairs.size() && !limit_.expired(); ++i)
+      if (at.moved[i].counts) add_neighbours(p.pairs[i], at.moved[i], !m.only_limits, left, above, with_neighbours);
     for (std::uint32_t x = 0; x < left.size(); ++x) {
       bool any = false;
       for (std::size_t s = 0; s < left[x].size(); ++s) {
@@ -241,11 +202,6 @@ class exact_check {
       return found > claimed - shifted<Whole>(Whole(1), range_.bits);
     }
   }
-  [[nodiscard]] Whole of_cost(Cost c, std::int64_t times) const {
-    if (times == 0 || is_forbidden(c)) return Whole(0);
-    return whole_of<Whole>(c, range_.bits - form_.bits()) * Whole(times);
-  }
-
   /// A limit with the tolerance, rounded to the precision of usages, in their unit.
   [[nodiscard]] Whole limit_of(std::uint32_t b, bool is_high) const {
     const double limit = is_high ? d_.constraints.budgets[b].high : -d_.constraints.budgets[b].low;
@@ -255,72 +211,6 @@ class exact_check {
     return is_high ? rounded : Whole(-rounded);
   }
 
-  /// Keeps the rows that a reduction names, and no others. \returns what is wrong
-  [[nodiscard]] complaint keep_rows(const placement_reduction& r, problem& p) const {
-    std::vector<kept_limit> wanted;
-    for (const budget_row& row : r.rows)
-      for (const bool is_low : {false, true}) {
-        const budget& b = d_.constraints.budgets[row.budget];
-        if (!std::isinf(is_low ? b.low : b.high)) wanted.push_back({row.budget, row.time, is_low});
-      }
-    std::vector<std::vector<typename problem::usage>> usages(p.size());
-    std::vector<Whole> used(wanted.size());
-    if (p.keeps_all_rows) {
-      for (std::uint32_t b = 0; b < d_.constraints.budgets.size(); ++b) add_usage(b, wanted, usages);
-    } else {
-      for (std::uint32_t i = 0; i < wanted.size(); ++i) {
-        const auto known = std::ranges::find(p.limits, wanted[i]);
-        if (known == p.limits.end())
-          return "keeps budget " + std::to_string(wanted[i].budget) + " at time " + std::to_string(wanted[i].time) +
-                 ", which was not kept before";
-        const auto number = static_cast<std::uint32_t>(known - p.limits.begin());
-        used[i] = p.used[number];
-        for (std::uint32_t x = 0; x < p.size(); ++x)
-          for (const auto& of : p.usages[x])
-            if (of.limit == number) usages[x].push_back({i, of.amounts});
-      }
-    }
-    p.keeps_all_rows = false;
-    p.limits = std::move(wanted);
-    p.used = std::move(used);
-    p.usages = std::move(usages);
-    return std::nullopt;
-  }
-  /// Adds, per unknown, its usage of the limits of a budget.
-  void add_usage(std::uint32_t number, const std::vector<kept_limit>& limits,
-                 std::vector<std::vector<typename problem::usage>>& usages) const {
-    std::vector<std::pair<std::int64_t, std::uint32_t>> by_time;
-    for (std::uint32_t i = 0; i < limits.size(); ++i)
-      if (limits[i].budget == number) by_time.emplace_back(limits[i].time, i);
-    std::sort(by_time.begin(), by_time.end());
-    for (const budget_term& term : d_.constraints.budgets[number].terms) {
-      const auto before = [](const auto& one, std::int64_t time) { return one.first < time; };
-      const auto at = [&](std::int64_t time) { return std::lower_bound(by_time.begin(), by_time.end(), time, before); };
-      const auto first = term.live ? at(term.live->first) : by_time.begin();
-      const auto end = term.live ? at(term.live->end) : by_time.end();
-      if (first >= end || limit_.expired()) continue;
-      auto& all = usages[form_.unknown_of(term.vertex)];
-      std::vector<Whole> amounts;
-      for (const double u : term.usage) amounts.push_back(whole_of<Whole>(u, range_.usage[number]));
-      const auto shared = std::make_shared<const std::vector<Whole>>(std::move(amounts));
-      for (auto one = first; one != end; ++one) all.push_back({one->second, shared});
-    }
-    for (auto& all : usages) add_up(all);
-  }
-  /// Orders usages by limit, and adds up those of one.
-  static void add_up(std::vector<typename problem::usage>& all) {
-    std::ranges::stable_sort(all, {}, &problem::usage::limit);
-    std::vector<typename problem::usage> once;
-    for (auto& one : all)
-      if (!once.empty() && once.back().limit == one.limit) {
-        std::vector<Whole> sum = *once.back().amounts;
-        for (std::size_t s = 0; s < sum.size(); ++s) sum[s] += (*one.amounts)[s];
-        once.back().amounts = std::make_shared<const std::vector<Whole>>(std::move(sum));
-      } else {
-        once.push_back(std::move(one));
-      }
-    all = std::move(once);
-  }
   [[nodiscard]] static std::size_t limit_number(const problem& p, const row_price& price) {
     const auto at = std::ranges::find(p.limits, kept_limit{price.budget, price.time, price.price < 0});
     return static_cast<std::size_t>(at - p.limits.begin());
@@ -362,77 +252,63 @@ class exact_check {
     }
   }
 
-  /// Per pair the amounts of its message; none where there is none.
-  [[nodiscard]] std::vector<std::vector<Whole>> amounts_of(const placement_multipliers& m, const problem& p) const {
-    std::vector<std::vector<Whole>> result(p.pairs.size());
+  /// Per pair the amounts of its message; with `only_limits` tables without one do not count.
+  [[nodiscard]] std::vector<moved_table> moved_by(const placement_multipliers& m, const problem& p) const {
+    std::vector<moved_table> result(p.pairs.size(), moved_table{.counts = !m.only_limits, .rests = {}});
     for (std::size_t i = 0; i < m.messages.size(); ++i) {
       const moved_cost one = m.messages[i];
-      auto& of = result[p.pair_between(p.named(form_.unknown_of(one.first)), p.named(form_.unknown_of(one.second)))];
-      for (const std::int64_t a : one.amounts) of.push_back(shifted<Whole>(Whole(a), range_.bits - m.message_bits));
+      moved_table& of =
+          result[p.pair_between(p.named(form_.unknown_of(one.first)), p.named(form_.unknown_of(one.second)))];
+      of.counts = true;
+      for (const std::int64_t a : one.amounts)
+        of.amounts.push_back(shifted<Whole>(Whole(a), range_.bits - m.message_bits));
     }
     return result;
   }
-  /// Per column class of a pair's table the largest amount for a remaining strategy.
-  [[nodiscard]] static std::vector<std::optional<Whole>> largest_amounts(const typename problem::pair& pair,
-                                                                         const std::vector<Whole>& amounts,
-                                                                         const std::vector<char>& left) {
-    std::vector<std::optional<Whole>> most(pair.table->columns);
-    for (std::size_t s = 0; s < left.size(); ++s) {
-      if (left[s] == 0) continue;
-      const Whole given = amounts.empty() ? Whole(0) : amounts[s];
-      auto& at = most[pair.table->column_class[s]];
-      if (!at || given > *at) at = given;
-    }
-    return most;
-  }
-  /// Per row class what the message leaves of a pair's costs at least; nothing where no pair is allowed.
-  [[nodiscard]] static std::vector<std::optional<Whole>> rests(const typename problem::pair& pair,
-                                                               const std::vector<Whole>& amounts, bool with_costs,
-                                                               const strategies_left& left) {
+
+  /// Adds a message to the second unknown of a pair, and the rest of the pair's costs to the first.
+  static void move(const typename problem::pair& pair, moved_table& moved, bool with_costs, const strategies_left& left,
+                   std::vector<std::vector<Whole>>& belief) {
     const auto& t = *pair.table;
-    const std::vector<std::optional<Whole>> most = largest_amounts(pair, amounts, left[pair.second]);
+    std::vector<std::optional<Whole>> most(t.columns);  // per column class the largest amount for a remaining strategy
+    for (std::size_t s = 0; s < left[pair.second].size(); ++s) {
+      if (left[pair.second][s] == 0) continue;
+      Whole given = moved.amount(s);
+      belief[pair.second][s] += given;
+      auto& at = most[t.column_class[s]];
+      if (!at || given > *at) at = std::move(given);
+    }
     const std::vector<char> wanted =
         classes_left(t.rows, left[pair.first], [&](std::size_t s) { return t.row_class[s]; });
-    std::vector<std::optional<Whole>> least(t.rows);
-    for (std::size_t i = 0; i < least.size(); ++i)
+    moved.rests.resize(t.rows);
+    for (std::size_t i = 0; i < t.rows; ++i)
       for (std::size_t j = 0; wanted[i] != 0 && j < t.columns; ++j) {
         if (!most[j] || t.allowed[i * t.columns + j] == 0) continue;
         Whole rest = with_costs ? Whole(t.costs[i * t.columns + j] - *most[j]) : Whole(-*most[j]);
-        if (!least[i] || rest < *least[i]) least[i] = std::move(rest);
+        if (auto& least = moved.rests[i]; !least || rest < *least) least = std::move(rest);
       }
-    return least;
-  }
-
-  /// Adds a message to the second unknown of a pair, and the rest of the pair's costs to the first.
-  /// \param amounts  of the message; empty: zero
-  static void move(const typename problem::pair& pair, const std::vector<Whole>& amounts, bool with_costs,
-                   const strategies_left& left, std::vector<std::vector<Whole>>& belief) {
-    for (std::size_t s = 0; s < left[pair.second].size() && !amounts.empty(); ++s)
-      if (left[pair.second][s] != 0) belief[pair.second][s] += amounts[s];
-    const std::vector<std::optional<Whole>> least = rests(pair, amounts, with_costs, left);
     for (std::size_t s = 0; s < left[pair.first].size(); ++s)
-      if (const auto& rest = least[pair.table->row_class[s]]; rest && left[pair.first][s] != 0)
+      if (const auto& rest = moved.rests[t.row_class[s]]; rest && left[pair.first][s] != 0)
         belief[pair.first][s] += *rest;
   }
 
   /// Adds to what strategies cost above the least of their unknowns what they cost the other end of a pair at least:
   /// its own excess, and what the pair costs beyond the message and the rest.
   /// \pre every remaining strategy has a partner
-  static void add_neighbours(const typename problem::pair& pair, const std::vector<Whole>& amounts, bool with_costs,
+  static void add_neighbours(const typename problem::pair& pair, const moved_table& moved, bool with_costs,
                              const strategies_left& left, const std::vector<std::vector<Whole>>& above,
                              std::vector<std::vector<Whole>>& to) {
     const auto& t = *pair.table;
-    const std::vector<std::optional<Whole>> rest = rests(pair, amounts, with_costs, left);
+    const std::vector<std::optional<Whole>>& rest = moved.rests;
     std::vector<std::optional<Whole>> of_rows(t.rows), of_columns(t.columns);  // the least excess of each class
     const auto lower = [](std::optional<Whole>& at, Whole value) {
       if (!at || value < *at) at = std::move(value);
     };
-    const auto amount = [&](std::size_t s) { return amounts.empty() ? Whole(0) : amounts[s]; };
     for (std::size_t s = 0; s < left[pair.first].size(); ++s)
       if (const auto& less = rest[t.row_class[s]]; less && left[pair.first][s] != 0)
         lower(of_rows[t.row_class[s]], above[pair.first][s] - *less);
     for (std::size_t s = 0; s < left[pair.second].size(); ++s)
-      if (left[pair.second][s] != 0) lower(of_columns[t.column_class[s]], above[pair.second][s] - amount(s));
+      if (left[pair.second][s] != 0) lower(of_columns[t.column_class[s]], above[pair.second][s] - moved.amount(s));
     std::vector<std::optional<Whole>> to_first(t.rows), to_second(t.columns);
     for (std::size_t i = 0; i < t.rows; ++i)
       for (std::size_t j = 0; j < t.columns; ++j) {
@@ -446,14 +322,13 @@ class exact_check {
         to[pair.first][s] += *more - *rest[t.row_class[s]];
     for (std::size_t s = 0; s < left[pair.second].size(); ++s)
       if (const auto& more = to_second[t.column_class[s]]; more && left[pair.second][s] != 0)
-        to[pair.second][s] += *more - amount(s);
+        to[pair.second][s] += *more - moved.amount(s);
   }
 
   const placement_description<Cost>& d_;
   const stated_form<Cost>& form_;
   const number_range& range_;
   const deadline& limit_;
-  std::shared_ptr<const problem> whole_;
 };
 
 }  // namespace shardweave::inline v0::detail

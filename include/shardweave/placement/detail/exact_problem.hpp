@@ -1,11 +1,11 @@
 #pragma once
 
+#include <shardweave/placement/detail/arc_consistency.hpp>
 #include <shardweave/placement/stated_form.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -42,23 +42,13 @@ struct table_side {
   }
   [[nodiscard]] bool allows(std::size_t own, std::size_t other) const { return table->allowed[at(own, other)] != 0; }
   [[nodiscard]] const Number& cost(std::size_t own, std::size_t other) const { return table->costs[at(own, other)]; }
-  [[nodiscard]] table_side from_other() const { return {table, !is_second}; }
+  [[nodiscard]] bool forbids() const { return table->forbids; }
 
  private:
   [[nodiscard]] std::size_t at(std::size_t own, std::size_t other) const {
     return is_second ? other * table->columns + own : own * table->columns + other;
   }
 };
-
-/// Which classes of an end have a strategy that is left.
-/// \param class_of  of a strategy
-template <class ClassOf>
-[[nodiscard]] std::vector<char> classes_left(std::size_t classes, const std::vector<char>& left, ClassOf class_of) {
-  std::vector<char> there(classes);
-  for (std::size_t s = 0; s < left.size(); ++s)
-    if (left[s] != 0) there[class_of(s)] = 1;
-  return there;
-}
 
 /// A row of a budget that is kept where unknowns are eliminated: what all usage is at least (for a lower limit: at
 /// most).
@@ -119,43 +109,8 @@ struct exact_problem {
   /// Removes strategies without a partner over some pair, until every one has one (arc consistency).
   /// \param changed  unknowns that lost some; empty: all
   void propagate(strategies_left& left, const std::vector<std::uint32_t>& changed = {}) const {
-    std::deque<std::uint32_t> open(changed.begin(), changed.end());
-    if (changed.empty()) {
-      open.resize(size());
-      std::iota(open.begin(), open.end(), 0U);
-    }
-    std::vector<char> queued(size());
-    for (const std::uint32_t x : open) queued[x] = 1;
-    while (!open.empty()) {
-      const std::uint32_t x = open.front();
-      open.pop_front();
-      queued[x] = 0;
-      const bool is_empty = std::ranges::count(left[x], 0) == std::ssize(left[x]);
-      for (const std::uint32_t p : pairs_of[x]) {
-        if (!pairs[p].table->forbids && !is_empty) continue;
-        const std::uint32_t other = pairs[p].first == x ? pairs[p].second : pairs[p].first;
-        if (keep_partners({pairs[p].table, pairs[p].second == x}, left[x], left[other]) && queued[other] == 0) {
-          queued[other] = 1;
-          open.push_back(other);
-        }
-      }
-    }
-  }
-
-  /// Removes strategies of the other end without a partner. \returns whether there were any
-  static bool keep_partners(const table_side<Number>& t, const std::vector<char>& own, std::vector<char>& other) {
-    const std::vector<char> there = classes_left(t.own_classes(), own, [&](std::size_t s) { return t.own_class(s); });
-    std::vector<char> met(t.other_classes());
-    for (std::size_t i = 0; i < there.size(); ++i)
-      for (std::size_t j = 0; there[i] != 0 && j < met.size(); ++j)
-        if (t.allows(i, j)) met[j] = 1;
-    bool changed = false;
-    for (std::size_t s = 0; s < other.size(); ++s)
-      if (other[s] != 0 && met[t.other_class(s)] == 0) {
-        other[s] = 0;
-        changed = true;
-      }
-    return changed;
+    const auto side = [](const pair& p, bool is_second) { return table_side<Number>{p.table, is_second}; };
+    make_arc_consistent(pairs_of, pairs, side, left, changed);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/detail/certificate_shape.hpp>
 #include <shardweave/placement/detail/exact_check.hpp>
+#include <shardweave/placement/detail/exact_reduction.hpp>
 #include <shardweave/placement/detail/number_range.hpp>
 #include <shardweave/placement/detail/whole_numbers.hpp>
 #include <shardweave/placement/priced_savings.hpp>
@@ -44,16 +45,14 @@ template <cost_value Cost, class Whole>
                                                 const placement_certificate<Cost>& c, bool claims,
                                                 const deadline& limit) {
   const stated_form<Cost>& form = forms.front();
-  std::deque<exact_check<Cost, Whole>> at_prices;
+  std::deque<exact_reduction<Cost, Whole>> at_prices;
   for (const stated_form<Cost>& one : forms) at_prices.emplace_back(d, one, range, limit);
-  const exact_check<Cost, Whole>& exact = at_prices.front();
-  const auto exact_at = [&](const placement_multipliers& m) -> const exact_check<Cost, Whole>& {
-    return at_prices[m.savings ? *m.savings + 1 : 0];
-  };
+  const exact_reduction<Cost, Whole>& reduction = at_prices.front();
+  const exact_check<Cost, Whole> exact(d, form, range, limit);
   // savings count at the prices of the multipliers, in problems that are never reduced
   const auto on = [&](const placement_multipliers& m,
                       const std::shared_ptr<const exact_problem<Whole>>& p) -> const exact_problem<Whole>& {
-    return m.savings ? *exact_at(m).whole() : *p;
+    return m.savings ? *at_prices[*m.savings + 1].whole() : *p;
   };
   certificate_verdict<Cost> verdict{.bound = forbidden<Cost>};
   std::optional<Whole> least;
@@ -80,7 +79,7 @@ template <cost_value Cost, class Whole>
     std::uint32_t vertex = 0;
   };
   std::vector<char> seen(c.cases.size());
-  std::vector<open_case> open{{0, exact.whole(), all}};
+  std::vector<open_case> open{{0, reduction.whole(), all}};
   while (!open.empty()) {
     const open_case at = std::move(open.back());
     open.pop_back();
@@ -101,7 +100,7 @@ template <cost_value Cost, class Whole>
     if (one.reduction) {
       auto less = std::make_shared<strategies_left>(*left);
       complaint wrong;
-      auto rest = exact.reduced(c.reductions[*one.reduction], p, *less, wrong);
+      auto rest = reduction.reduced(c.reductions[*one.reduction], p, *less, wrong);
       if (wrong) return fails("reductions[" + std::to_string(*one.reduction) + "]", *wrong);
       if (limit.expired()) return ends_at(step);
       open.push_back({one.cases.front(), std::move(rest), std::move(less)});
@@ -114,7 +113,7 @@ template <cost_value Cost, class Whole>
     if (one.multipliers && !one.cases.empty()) {
       const placement_multipliers& m = c.multipliers[*one.multipliers];
       auto less = std::make_shared<strategies_left>(*left);
-      if (const auto changed = exact_at(m).narrow(m, c, on(m, at.problem), *less); !changed.empty()) {
+      if (const auto changed = exact.narrow(m, c, on(m, at.problem), *less); !changed.empty()) {
         p.propagate(*less, changed);
         rests_on_cutoff = rests_on_cutoff || !m.only_limits;
       }
@@ -124,7 +123,7 @@ template <cost_value Cost, class Whole>
     }
     if (one.multipliers) {
       const placement_multipliers& m = c.multipliers[*one.multipliers];
-      const std::optional<Whole> found = exact_at(m).bound(m, on(m, at.problem), *left);
+      const std::optional<Whole> found = exact.bound(m, on(m, at.problem), *left);
       if (limit.expired()) return ends_at(step);
       if (found && m.only_limits) return fails(step, "is not shown to break a limit, which only_limits is for");
       if (found && (!least || *found < *least)) least = found;

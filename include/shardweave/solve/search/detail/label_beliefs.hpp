@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -25,8 +26,10 @@ struct label_beliefs {
 };
 
 /// Adds to the excess of labels what they cost their neighbours.
+/// \param rests  per edge and row class the least that messages leave of the edge's costs
 template <cost_value Cost>
 [[nodiscard]] std::vector<double> with_neighbours(const compact_problem<Cost>& p, const dual_values& dual,
+                                                  const std::vector<std::vector<double>>& rests,
                                                   const std::vector<double>& excess) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   std::vector<double> result = excess;
@@ -48,8 +51,7 @@ template <cost_value Cost>
     std::vector<double> to_rows(t.row_classes(), infinity), to_columns(t.column_classes(), infinity);
     for (std::size_t i = 0; i < t.row_classes(); ++i) {
       const auto cost = [&](std::size_t j) { return in_double(t.class_cost(i, j)) + given[j]; };
-      double rest = infinity;
-      for (std::size_t j = 0; j < t.column_classes(); ++j) rest = std::min(rest, cost(j));
+      const double rest = rests[e][i];
       for (std::size_t j = 0; j < t.column_classes() && rest < infinity; ++j) {
         to_rows[i] = std::min(to_rows[i], of_columns[j] + (cost(j) - rest));
         to_columns[j] = std::min(to_columns[j], of_rows[i] + (cost(j) - rest));
@@ -81,6 +83,7 @@ template <cost_value Cost>
       for (std::size_t l = 0; l < p.label_count(x); ++l) of[l] += (before[s.end] - before[s.begin]) * s.usage[l];
   }
   const std::vector<std::size_t> offsets = dual_offsets(p);
+  std::vector<std::vector<double>> rests;
   for (std::size_t e = 0; e < p.edges().size(); ++e) {
     const compact_edge& edge = p.edges()[e];
     const auto& t = p.table(edge);
@@ -92,6 +95,7 @@ template <cost_value Cost>
         if (!is_forbidden(t.class_cost(i, j)))
           rest[i] = std::min(rest[i], static_cast<double>(t.class_cost(i, j)) + given[j]);
     for (strategy l = 0; l < t.rows(); ++l) belief[p.label_start(edge.first) + l] += rest[t.row_class(l)];
+    rests.push_back(std::move(rest));
   }
   for (std::size_t x = 0; x < p.size(); ++x) {
     const auto of = std::span(belief).subspan(p.label_start(x), p.label_count(x));
@@ -99,7 +103,7 @@ template <cost_value Cost>
     result.bound += least;
     for (double& b : of) b -= least;
   }
-  belief = with_neighbours(p, dual, belief);
+  belief = with_neighbours(p, dual, rests, belief);
   return result;
 }
 

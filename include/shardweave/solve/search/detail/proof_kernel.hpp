@@ -185,6 +185,13 @@ class proof_kernel final : public proof_so_far<Cost> {
       is_proven_ = true;
       return false;
     }
+    variable_origin whole;
+    kept_labels kept;
+    for (std::uint32_t x = 0; x < p.size(); ++x) {
+      auto& labels = kept.emplace_back(p.label_count(x));
+      std::iota(labels.begin(), labels.end(), strategy{0});
+      whole.emplace_back(x, labels);
+    }
     std::vector<double> least(p.total_labels(), -std::numeric_limits<double>::infinity());
     // once along the last multipliers, and once anew: either may remove labels that the other does not
     for (const bool anew : {false, true}) {
@@ -196,13 +203,6 @@ class proof_kernel final : public proof_so_far<Cost> {
           [&](std::size_t, bool) { return !proves_claim(best_, ascent.bound()) && !proofs_.expired(); });
       if (!proofs_.may_check()) return false;
       const dual_values dual = ascent.multipliers();
-      variable_origin whole;
-      kept_labels kept;
-      for (std::uint32_t x = 0; x < p.size(); ++x) {
-        auto& labels = kept.emplace_back(p.label_count(x));
-        std::iota(labels.begin(), labels.end(), strategy{0});
-        whole.emplace_back(x, labels);
-      }
       placement_multipliers m = (*in_kernel_)(p, whole, kept, dual);
       const label_beliefs beliefs = beliefs_by(p, dual);
       std::size_t gone = 0;
