@@ -405,6 +405,19 @@ class Faults:
             text = file.read()
         return text[:len(text) // 2]
 
+    def wide_problem(self, head):
+        """A vertex of two strategies between two of 40,000, and a thousand more that use some of a budget at any time."""
+        path = os.path.join(self.made, "wide.json")
+        wide, times = 40000, [-2**63, 2**63 - 1]
+        with open(path, "w") as file:
+            file.write(head + json.dumps({
+                "vertices": [{"compute": list(range(n))} for n in (wide, 2, wide)] + [{"compute": [1, 2]}] * 1000,
+                "matrices": [list(range(2 * wide))],
+                "edges": [{"from": 1, "to": 0, "communication": 0}, {"from": 1, "to": 2, "communication": 0}],
+                "budgets": [{"name": "m", "high": 10**6, "terms": [{"vertex": v, "usage": [v, 1], "live": times} for v in range(3, 1003)]}],
+            })[1:])
+        return path
+
     @staticmethod
     def write_pieces(path, first, middle, count, last):
         """A file of the first, as often the middle as it says, and the last; packed where there is more than one."""
@@ -497,6 +510,8 @@ class Faults:
             ("a mesh of a million devices", ["plan_training", self.configs + "/llama3-1b.json", "--mesh", "1048576", "--json", "--seconds", "5"], None, answers + wrong),
             ("a certificate of 2^31 bits", ["check_certificate", "{data}/placement/tiny2-2d-4x2.json", "FILE"], header % "certificate" + f'"of": "placement", "lower_bound": 1, "multipliers": [{{"message_bits": {2**31 - 1}, "price_bits": {2**31 - 1}, "prices": [], "messages": []}}], "cases": [{{"multipliers": 0}}]}}', (1, 2)),
             ("a certificate with cases in a circle", ["check_certificate", "{data}/placement/tiny2-2d-4x2.json", "FILE"], header % "certificate" + '"of": "placement", "lower_bound": 1, "multipliers": [], "cases": [{"vertex": 0, "parts": [[0]], "cases": [0]}]}', (1, 2)),
+            ("a certificate that joins many strategies", ["check_certificate", self.wide_problem(placement), "FILE"], header % "certificate" + '"of": "placement", "lower_bound": 1, "reductions": [{"steps": [[1, 0, 2]]}], "multipliers": [{"prices": [], "messages": []}], "cases": [{"reduction": 0, "cases": [1]}, {"multipliers": 0}]}', (1,)),
+            ("a certificate that keeps many rows", ["check_certificate", self.wide_problem(placement), "FILE"], header % "certificate" + '"of": "placement", "lower_bound": 1, "reductions": [{"rows": [' + ",".join('{"budget": 0, "time": %d}' % t for t in range(10**5)) + '], "steps": [[1]]}], "multipliers": [{"prices": [], "messages": []}], "cases": [{"reduction": 0, "cases": [1]}, {"multipliers": 0}]}', (1,)),
             ("a device file cut in half", ["collective_cost", "--calibration", "FILE", "--json"], self.half_a_device(), wrong),
             ("a device of 2^62 ranks", ["collective_cost", "--calibration", "FILE", "--json"], header % "device" + f'"name": "d", "collectives": [{{"op": "all_reduce", "ranks_per_node": {2**62}, "nodes": {2**62}, "bytes": [1, {largest}], "time_us": [1, 1e300]}}]}}', wrong + answers),
             ("nested elements", ["collective_cost", "--topology", "FILE", "--json"], "<system version='1'>" + "<cpu>" * 10**5, wrong),

@@ -24,6 +24,7 @@ namespace {
 using shardweave_test::at_scale;
 using problem = sw::detail::exact_problem<double>;
 using elimination = sw::detail::elimination<double>;
+const sw::detail::number_room plenty(1'000'000);
 constexpr double no = std::numeric_limits<double>::infinity();
 
 problem::shared_amounts amounts(std::vector<double> of) {
@@ -125,7 +126,7 @@ TEST_SUITE("detail::elimination") {
     p.usages[0] = {{0, amounts({4, 1})}, {1, amounts({4, 1})}};
     const auto shared = amounts({1, 5});
     p.usages[1] = {{0, shared}, {1, shared}};
-    elimination work(p, left);
+    elimination work(p, left, plenty);
     CHECK(work.are_neighbours(1, 0));
     eliminate(work, {1, 0});
     CHECK(!work.is_there(1));
@@ -139,12 +140,12 @@ TEST_SUITE("detail::elimination") {
   TEST_CASE("by two neighbours it becomes a table between them, by none a constant and costs of all of them") {
     const sketch s{{{0, 0}, {3, 1}, {0, 0}}, {{0, 1, {0, 5, 5, 0}}, {1, 2, {0, no, 2, 1}}}};
     auto [p, left] = s.build();
-    elimination by_two(p, left);
+    elimination by_two(p, left, plenty);
     eliminate(by_two, {1, 0, 2});
     const auto [rest, its_left] = std::move(by_two).finish();
     REQUIRE(rest.pairs.size() == 1);
     CHECK(rest.pairs[0].table->costs == std::vector<double>{3, 7, 3, 2});
-    elimination by_none(p, left);
+    elimination by_none(p, left, plenty);
     eliminate(by_none, {1});
     const auto [apart, apart_left] = std::move(by_none).finish();
     CHECK(apart.apart == 1);
@@ -157,7 +158,7 @@ TEST_SUITE("detail::elimination") {
     const sketch s{{{0, 9}, {0, 0}, {0, 0}}, {{0, 1, {5, 0, 0, 5}}, {1, 2, {1, 3, 4, 6}}}};
     auto [p, left] = s.build();
     const auto whole = least_of(p, left);
-    elimination work(p, left);
+    elimination work(p, left, plenty);
     eliminate(work, {1, 0});
     const auto [rest, its_left] = std::move(work).finish();
     CHECK(rest.pairs.empty());
@@ -167,7 +168,7 @@ TEST_SUITE("detail::elimination") {
   TEST_CASE("what has no partner any more goes, also elsewhere, and a problem without strategies stays one") {
     const sketch s{{{0, 0}, {0, 0}, {0, 0}}, {{0, 1, {0, no, no, 0}}, {0, 2, {0, no, no, 0}}, {1, 2, {no, 0, 0, no}}}};
     auto [p, left] = s.build();
-    elimination work(p, left);
+    elimination work(p, left, plenty);
     eliminate(work, {2, 0, 1});  // 0 and 1 must differ now, and be equal
     eliminate(work, {1, 0});
     const auto [rest, its_left] = std::move(work).finish();
@@ -181,10 +182,37 @@ TEST_SUITE("detail::elimination") {
                    {{0, 1, equal}, {1, 2, {0, 0, 0, no}}, {1, 3, equal}, {2, 3, equal}}};
     auto [p, left] = s.build();
     CHECK(left == sw::strategies_left(4, {1, 1}));
-    elimination work(p, left);
+    elimination work(p, left, plenty);
     eliminate(work, {3, 1, 2});
     const auto [rest, its_left] = std::move(work).finish();
     CHECK(its_left == sw::strategies_left(3, {1, 0}));
+  }
+  TEST_CASE("what is made has room for so many numbers at once, and gives it back") {
+    // a ring: each unknown but three leaves a table of 2 * 2 costs and 2 + 2 classes, added to what was there at the
+    // end
+    sketch ring;
+    for (std::uint32_t x = 0; x < 50; ++x) {
+      ring.costs.push_back({0, static_cast<double>(x % 3)});
+      ring.tables.push_back({std::min(x, (x + 1) % 50), std::max(x, (x + 1) % 50), {1, 0, 0, 2}});
+    }
+    auto [p, left] = ring.build();
+    for (const std::size_t numbers : {7U, 16U}) {
+      const sw::detail::number_room room(numbers);
+      {
+        elimination work(p, left, room);
+        for (std::uint32_t x = 2; x < 50; ++x) eliminate(work, {x, 1, (x + 1) % 50});
+        CHECK(work.has_room() == (numbers == 16));
+        CHECK(room.has(numbers) == (numbers == 7));
+      }
+      CHECK(room.has(numbers));
+    }
+    // usage that is moved takes room, too
+    p.limits.push_back({});
+    p.used = {0};
+    p.usages[49] = {{0, amounts({1, 2})}};
+    elimination work(p, left, sw::detail::number_room(1));
+    eliminate(work, {49, 0});
+    CHECK(!work.has_room());
   }
   TEST_CASE("whatever is eliminated, no assignment of the rest costs more; by all neighbours, none less") {
     std::size_t exact = 0, below = 0;
@@ -205,7 +233,7 @@ TEST_SUITE("detail::elimination") {
       }
       const double most = uses ? static_cast<double>(random.below(12)) : no;
       const auto whole = least_of(p, left, most);
-      elimination work(p, left);
+      elimination work(p, left, plenty);
       bool is_exact = !uses;
       for (std::size_t steps = 1 + random.below(p.size()); steps-- > 0;) {
         const auto x = static_cast<std::uint32_t>(random.below(p.size()));

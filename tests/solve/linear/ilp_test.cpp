@@ -3,6 +3,7 @@
 #include "solve/suite.hpp"
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/ilp.hpp>
+#include <shardweave/solve/lp_relaxation.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>

@@ -2,6 +2,7 @@
 
 #include <shardweave/placement/detail/arc_consistency.hpp>
 #include <shardweave/placement/detail/exact_problem.hpp>
+#include <shardweave/placement/detail/number_room.hpp>
 #include <shardweave/placement/stated_form.hpp>
 
 #include <algorithm>
@@ -32,9 +33,14 @@ template <class Number>
 class elimination {
  public:
   /// \param left  arc consistent
+  /// \param room  of all that is made, and is still there where that is passed on
   /// \pre `from` keeps chosen limits, or no usage matters
-  elimination(exact_problem<Number> from, strategies_left left)
-      : p_(std::move(from)), left_(std::move(left)), tables_(p_.size()), is_there_(p_.size(), 1) {
+  elimination(exact_problem<Number> from, strategies_left left, number_room room)
+      : p_(std::move(from)),
+        left_(std::move(left)),
+        room_(std::move(room)),
+        tables_(p_.size()),
+        is_there_(p_.size(), 1) {
     for (const auto& pair : p_.pairs) {
       tables_[pair.first].emplace(pair.second, side{pair.table, false});
       tables_[pair.second].emplace(pair.first, side{pair.table, true});
@@ -44,13 +50,14 @@ class elimination {
   [[nodiscard]] bool is_there(std::uint32_t x) const { return is_there_[x] != 0; }
   [[nodiscard]] bool are_neighbours(std::uint32_t x, std::uint32_t y) const { return tables_[x].contains(y); }
 
-  /// Eliminates an unknown. Once some unknown has no strategy left, nothing more is done.
+  /// Eliminates an unknown. Once some unknown has no strategy left nothing more is done, and once there is no room either;
+  /// then results are meaningless.
   /// \param into  none, one or two of its neighbours, which get what it costs with them; tables to others are added to
   ///              the first of `into`, or to the others' own costs if there is none
   /// \pre all are there, and `into` are different neighbours of x
   /// Complexity: O(strategies of x times classes of `into`, times those of each other neighbour)
   void eliminate(std::uint32_t x, std::span<const std::uint32_t> into) {
-    if (is_refuted_) return;
+    if (is_refuted_ || !has_room_) return;
     if (none_left(left_[x])) {
       is_refuted_ = true;
       return;
@@ -75,7 +82,10 @@ class elimination {
     propagate();
   }
 
-  /// What is left of the problem, and of its strategies; arc consistent.
+  /// Whether there was room for all that was to be made.
+  [[nodiscard]] bool has_room() const { return has_room_; }
+
+  /// What is left of the problem, and of its strategies; arc consistent. \pre has_room()
   [[nodiscard]] std::pair<exact_problem<Number>, strategies_left> finish() && {
     exact_problem<Number> result;
     result.apart = std::move(p_.apart);
@@ -201,6 +211,7 @@ class elimination {
     };
     // a table between u and y: per class of u, and of y as `t` tells them apart
     const auto add_table = [&](std::uint32_t y, const side& t, auto fill) {
+      if (!find_room(there.size() * t.other_classes() + left_[u].size() + left_[y].size())) return;
       costs_by_class all(there.size() * t.other_classes());
       fill(all);
       if (add_to_one(u, y, to_u, t, there, all)) return;
@@ -274,9 +285,11 @@ class elimination {
       const shared_amounts before = at != end && at->limit == of.limit ? (at++)->amounts : nullptr;
       sum& made = known[{p_.limits[of.limit].is_low, of.amounts.get(), before.get()}];
       if (!made.both) {
+        if (!find_room(left_[u].size())) return;
         std::vector<Number> amounts = moved(*of.amounts, of.limit);
         for (std::size_t s = 0; before != nullptr && s < amounts.size(); ++s) amounts[s] += (*before)[s];
-        made = {of.amounts, before, std::make_shared<const std::vector<Number>>(std::move(amounts))};
+        const std::size_t size = amounts.size();
+        made = {of.amounts, before, room_.keep(std::move(amounts), size)};
       }
       all.push_back({of.limit, made.both});
     }
@@ -316,6 +329,8 @@ class elimination {
     return only_of_u || only_of_y;
   }
 
+  [[nodiscard]] bool find_room(std::size_t numbers) { return has_room_ = has_room_ && room_.has(numbers); }
+
   /// The least usage, of a lower limit the most.
   void take(std::optional<Number>& at, const Number& amount, std::uint32_t limit) const {
     if (!at || (p_.limits[limit].is_low ? *at < amount : amount < *at)) at = amount;
@@ -324,9 +339,18 @@ class elimination {
   /// Adds a table between u and y, whose rows are u's, to what there is between them.
   void add_between(std::uint32_t u, std::uint32_t y, table more) {
     const auto known = tables_[u].find(y);
-    table made = known == tables_[u].end() ? std::move(more) : sum(known->second, more);
-    if (u > y) made = turned(made);  // the first of a pair has the rows
-    const auto shared = std::make_shared<const table>(std::move(made));
+    if (known != tables_[u].end()) {
+      const side& before = known->second;
+      const auto classes = [](std::size_t a, std::size_t b, std::size_t most) { return a <= most / b ? a * b : most; };
+      if (!find_room(classes(before.own_classes(), more.rows, left_[u].size()) *
+                         classes(before.other_classes(), more.columns, left_[y].size()) +
+                     left_[u].size() + left_[y].size()))
+        return;
+      more = sum(before, more);
+    }
+    if (u > y) more = turned(more);  // the first of a pair has the rows
+    const std::size_t numbers = more.costs.size() + more.row_class.size() + more.column_class.size();
+    const auto shared = room_.keep(std::move(more), numbers);
     tables_[u].insert_or_assign(y, side{shared, u > y});
     tables_[y].insert_or_assign(u, side{shared, y > u});
     for (const auto& [from, to] : {std::pair(u, y), std::pair(y, u)})
@@ -375,10 +399,11 @@ class elimination {
 
   exact_problem<Number> p_;
   strategies_left left_;
+  number_room room_;
   std::vector<std::map<std::uint32_t, side>> tables_;  ///< per unknown, by neighbour
   std::vector<char> is_there_;
   std::set<std::uint32_t> changed_ = {};  ///< unknowns that lost strategies
-  bool is_refuted_ = false;
+  bool is_refuted_ = false, has_room_ = true;
 };
 
 }  // namespace shardweave::inline v0::detail

@@ -7,6 +7,7 @@
 #include <shardweave/placement/detail/eliminate.hpp>
 #include <shardweave/placement/detail/exact_problem.hpp>
 #include <shardweave/placement/detail/number_range.hpp>
+#include <shardweave/placement/detail/number_room.hpp>
 #include <shardweave/placement/detail/whole_numbers.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/stated_form.hpp>
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -43,7 +45,8 @@ class exact_reduction {
         limit_(limit),
         whole_(std::make_shared<const problem>(in_numbers<Whole>(
             form, [this](Cost c, std::int64_t times) { return of_cost(c, times); },
-            [&limit] { return limit.expired(); }))) {}
+            [&limit] { return limit.expired(); }))),
+        room_(room_beside(*whole_)) {}
 
   /// All of the problem.
   [[nodiscard]] std::shared_ptr<const problem> whole() const { return whole_; }
@@ -56,7 +59,7 @@ class exact_reduction {
     problem kept = from;
     wrong = keep_rows(r, kept);
     if (wrong) return nullptr;
-    elimination<Whole> work(std::move(kept), std::move(left));
+    elimination<Whole> work(std::move(kept), std::move(left), room_);
     for (std::size_t i = 0; i < r.steps.size(); ++i) {
       if (i % 64 == 0 && limit_.expired()) return nullptr;
       std::vector<std::uint32_t> unknowns;
@@ -74,6 +77,11 @@ class exact_reduction {
         }
       }
       work.eliminate(unknowns.front(), std::span(unknowns).subspan(1));
+      if (!work.has_room()) {
+        wrong = "eliminates vertex " + std::to_string(r.steps[i][0]) + ", which makes more than " +
+                std::to_string(room_.most()) + " numbers: too many for this problem";
+        return nullptr;
+      }
     }
     auto [rest, its_left] = std::move(work).finish();
     left = std::move(its_left);
@@ -81,6 +89,20 @@ class exact_reduction {
   }
 
  private:
+  /// Room for what eliminations make, and for usages: memory grows with what the problem states, whatever a proof asks
+  /// for. The contest's K, whose proof keeps 3,651 rows, takes a third of it.
+  [[nodiscard]] number_room room_beside(const problem& p) const {
+    constexpr std::size_t least_room = std::size_t{1} << 23, times_stated = 64;
+    std::size_t stated = 0;
+    for (const auto& of : p.costs) stated += of.size();
+    std::set<const void*> seen;
+    for (const auto& pair : p.pairs)
+      if (seen.insert(pair.table.get()).second) stated += pair.table->costs.size();
+    for (const budget& b : d_.constraints.budgets)
+      for (const budget_term& term : b.terms) stated += term.usage.size();
+    return number_room(std::max(least_room, times_stated * stated));
+  }
+
   [[nodiscard]] Whole of_cost(Cost c, std::int64_t times) const {
     if (times == 0 || is_forbidden(c)) return Whole(0);
     return whole_of<Whole>(c, range_.bits - form_.bits()) * Whole(times);
@@ -97,7 +119,11 @@ class exact_reduction {
     std::vector<std::vector<typename problem::usage>> usages(p.size());
     std::vector<Whole> used(wanted.size());
     if (p.keeps_all_rows) {
-      for (std::uint32_t b = 0; b < d_.constraints.budgets.size(); ++b) add_usage(b, wanted, usages);
+      std::size_t rest = room_.most();
+      for (std::uint32_t b = 0; b < d_.constraints.budgets.size(); ++b)
+        if (!add_usage(b, wanted, usages, rest))
+          return "keeps rows of budget " + std::to_string(b) + " that use more than " + std::to_string(room_.most()) +
+                 " numbers: too many for this problem";
       for (auto& all : usages) add_up(all);
     } else {
       std::vector<std::optional<std::uint32_t>> number(p.limits.size());  // by the present one
@@ -123,12 +149,14 @@ class exact_reduction {
     return std::nullopt;
   }
   /// Adds, per unknown, its usage of the limits of a budget.
-  void add_usage(std::uint32_t number, const std::vector<kept_limit>& limits,
-                 std::vector<std::vector<typename problem::usage>>& usages) const {
+  /// \param rest  how many usages there may be; on return how many more
+  /// \returns whether there was room for all
+  [[nodiscard]] bool add_usage(std::uint32_t number, const std::vector<kept_limit>& limits,
+                               std::vector<std::vector<typename problem::usage>>& usages, std::size_t& rest) const {
     std::vector<std::pair<std::int64_t, std::uint32_t>> by_time;
     for (std::uint32_t i = 0; i < limits.size(); ++i)
       if (limits[i].budget == number) by_time.emplace_back(limits[i].time, i);
-    if (by_time.empty()) return;
+    if (by_time.empty()) return true;
     std::sort(by_time.begin(), by_time.end());
     for (const budget_term& term : d_.constraints.budgets[number].terms) {
       const auto before = [](const auto& one, std::int64_t time) { return one.first < time; };
@@ -136,12 +164,15 @@ class exact_reduction {
       const auto first = term.live ? at(term.live->first) : by_time.begin();
       const auto end = term.live ? at(term.live->end) : by_time.end();
       if (first >= end || limit_.expired()) continue;
+      if (static_cast<std::size_t>(end - first) > rest) return false;
+      rest -= static_cast<std::size_t>(end - first);
       auto& all = usages[form_.unknown_of(term.vertex)];
       std::vector<Whole> amounts;
       for (const double u : term.usage) amounts.push_back(whole_of<Whole>(u, range_.usage[number]));
       const auto shared = std::make_shared<const std::vector<Whole>>(std::move(amounts));
       for (auto one = first; one != end; ++one) all.push_back({one->second, shared});
     }
+    return true;
   }
   /// Orders usages by limit, and adds up those of one.
   static void add_up(std::vector<typename problem::usage>& all) {
@@ -163,6 +194,7 @@ class exact_reduction {
   const number_range& range_;
   const deadline& limit_;
   std::shared_ptr<const problem> whole_;
+  number_room room_;
 };
 
 }  // namespace shardweave::inline v0::detail
