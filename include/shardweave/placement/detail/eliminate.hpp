@@ -50,8 +50,8 @@ class elimination {
   [[nodiscard]] bool is_there(std::uint32_t x) const { return is_there_[x] != 0; }
   [[nodiscard]] bool are_neighbours(std::uint32_t x, std::uint32_t y) const { return tables_[x].contains(y); }
 
-  /// Eliminates an unknown. Once some unknown has no strategy left nothing more is done, and once there is no room either;
-  /// then results are meaningless.
+  /// Eliminates an unknown. Once some unknown has no strategy left nothing more is done, and once there is no room
+  /// either; then results are meaningless.
   /// \param into  none, one or two of its neighbours, which get what it costs with them; tables to others are added to
   ///              the first of `into`, or to the others' own costs if there is none
   /// \pre all are there, and `into` are different neighbours of x
