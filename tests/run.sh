@@ -34,9 +34,9 @@ if [ "$mode" != quick ]; then
   want_clang
   want 'lld-16|lld-17|lld-18|lld-19|lld-20|lld-21' has_lld  # a fifth of the time to link what is sanitized
   want clang-format-16 has_command clang-format-16  # test `format`
+  want clang-tidy-19 has_command clang-tidy-19  # tests/tidy.py
 fi
 if [ "$mode" = full ]; then
-  want clang-tidy-19 has_command clang-tidy-19  # tests/tidy.py
   others=(g++-{12..15} clang++-{16..22})
   # packages, the site and what a browser opens: each has a test, which is skipped where its tools are not
   want 'dpkg-dev' has_command dpkg-buildpackage
@@ -88,6 +88,17 @@ check() {
   ctest --test-dir "$build" --parallel $((jobs + 1)) --output-on-failure --no-tests=error </dev/null
 }
 
+# what changed
+if [ "$mode" != quick ] && has_command clang-tidy-19 >/dev/null; then
+  if git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; then
+    quick=(--quick --seconds 60)
+    if [ "$mode" = full ]; then quick=(); fi
+    "$root/tests/tidy.py" "${quick[@]}" >&2
+  else
+    say "clang-tidy is skipped: what changed is not known here"
+  fi
+fi
+
 # What one compiler is enough for is checked under clang++, which is the faster one at headers.
 if [ "$mode" = quick ] || ! find_clang; then
   check tests -C "$root/tests/cmake/gcc.cmake"
@@ -101,8 +112,6 @@ else
 fi
 
 if [ "$mode" = full ]; then
-  # on what the last commit changed
-  if has_command clang-tidy-19 >/dev/null && git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; then "$root/tests/tidy.py"; fi
   if find_clang; then  # data races
     check threads -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_SANITIZERS=thread -D SHARDWEAVE_CHECK_ONCE=OFF \
       -C "$root/tests/cmake/sanitized.cmake"

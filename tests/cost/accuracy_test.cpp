@@ -86,7 +86,7 @@ TEST_SUITE("accuracy") {
   }
 
   TEST_CASE("errors by band are those of their definition") {
-    std::vector<double> errors{10, -20, 30, -40, 50};
+    const std::vector<double> errors{10, -20, 30, -40, 50};
     const error_figures f = error_figures::of(errors);
     CHECK(f.count == 5);
     CHECK(f.mean == doctest::Approx(30));

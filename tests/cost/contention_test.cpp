@@ -19,7 +19,7 @@ TEST_SUITE("contention") {
     CHECK(h100.slowdown({.blocks = 132}, {.channels = 24}) == doctest::Approx(2));
     // large products lose their share of the multiprocessors: 132 / 108
     CHECK(h100.slowdown({}, {.channels = 24}) == doctest::Approx(132.0 / 108));
-    CHECK(h100.slowdown({.blocks = 132 * 100}, {.channels = 24}) == doctest::Approx(1.23));  // 123 waves for 100
+    CHECK(h100.slowdown({.blocks = 13200}, {.channels = 24}) == doctest::Approx(1.23));  // 123 waves for 100
     CHECK(h100.slowdown({}, {.channels = 2}) < 1.02);
     // copy engines leave a product alone, and a memory-bound kernel loses what the wire takes
     CHECK(h100.slowdown({}, {.channels = 0, .wire_bandwidth = 360}) == 1);

@@ -57,7 +57,7 @@ TEST_SUITE("device_calibration") {
       }
     const auto small = condensed(log);
     CHECK(small.size() * 3 == log.size());
-    device_calibration device{"m", "h100", "test", small, {}, {}};
+    const device_calibration device{"m", "h100", "test", small, {}, {}};
     const auto a = device.correct(alpha_beta());
     const residual b(alpha_beta(), log);
     for (const auto& m : log)

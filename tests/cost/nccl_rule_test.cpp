@@ -36,7 +36,7 @@ TEST_SUITE("nccl_rule") {
     }
     CHECK(first_match({}, all_gather, 1, 1, 2) == nullptr);
     const nccl_rules rows{r, other, {.operation = all_gather, .least = 0, .most = 100}};
-    CHECK(first_match(rows, all_gather, 15, 2, 16) == &rows[0]);
+    CHECK(first_match(rows, all_gather, 15, 2, 16) == rows.data());
     CHECK(first_match(rows, all_gather, 15, 3, 16) == &rows[2]);
     CHECK(first_match(rows, all_gather, 101, 3, 16) == nullptr);
   }

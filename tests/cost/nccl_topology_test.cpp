@@ -21,7 +21,7 @@ nccl_topology two_devices() {
     d.bus = i == 0 ? "0000:1b:00.0" : "0000:43:00.0";
     d.compute_capability = 90;
     d.processor = static_cast<std::size_t>(i);
-    d.root = static_cast<std::size_t>(i + 1);
+    d.root = d.processor + 1;
     d.pci_bandwidth = 48;
     t.devices.push_back(d);
   }

@@ -21,13 +21,13 @@ TEST_SUITE("roofline") {
       return device_work{2.0 * static_cast<double>(rows * inner) * static_cast<double>(columns),
                          bytes(2 * (rows * inner + inner * columns + rows * columns)), arithmetic::f16};
     };
-    CHECK(h100.compute_time(product(16 * 8192, 4096, 14336)) == doctest::Approx(22234.8155).epsilon(1e-7));
-    CHECK(h100.compute_time(product(2 * 8192, 4096, 14336)) == doctest::Approx(2779.3519).epsilon(1e-7));
-    CHECK(h100.compute_time(product(2 * 8192, 4096, 14336 / 8)) == doctest::Approx(347.4190).epsilon(1e-6));
-    CHECK(h100.compute_time(product(2 * 8192, 4096 / 8, 14336)) == doctest::Approx(347.4190).epsilon(1e-6));
+    CHECK(h100.compute_time(product(16L * 8192, 4096, 14336)) == doctest::Approx(22234.8155).epsilon(1e-7));
+    CHECK(h100.compute_time(product(2L * 8192, 4096, 14336)) == doctest::Approx(2779.3519).epsilon(1e-7));
+    CHECK(h100.compute_time(product(2L * 8192, 4096, 14336L / 8)) == doctest::Approx(347.4190).epsilon(1e-6));
+    CHECK(h100.compute_time(product(2L * 8192, 4096L / 8, 14336)) == doctest::Approx(347.4190).epsilon(1e-6));
     const std::int64_t shard = 16LL * 8192 * 4096 / 64;
-    CHECK(h100.compute_time({0, bytes(3 * 2 * shard), arithmetic::f16}) == doctest::Approx(19.5208).epsilon(1e-5));
-    CHECK(h100.compute_time({0, bytes(3 * 2 * 8 * shard), arithmetic::f16}) == doctest::Approx(156.1667).epsilon(1e-6));
+    CHECK(h100.compute_time({0, bytes(6 * shard), arithmetic::f16}) == doctest::Approx(19.5208).epsilon(1e-5));
+    CHECK(h100.compute_time({0, bytes(48 * shard), arithmetic::f16}) == doctest::Approx(156.1667).epsilon(1e-6));
   }
 
   TEST_CASE("nothing is faster than a launch") {

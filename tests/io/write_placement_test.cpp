@@ -35,7 +35,7 @@ TEST_SUITE("write_placement") {
   TEST_CASE("random problems read back to the same text and the same costs, bit for bit") {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
       CAPTURE(seed);
-      problem_features features = problem_features::combination(static_cast<unsigned>(seed) & 127U);
+      const problem_features features = problem_features::combination(static_cast<unsigned>(seed) & 127U);
       const auto problem = draw_problem<double>(seed, features);
       const std::string text = written(problem.description);
       const auto again = read(text);

@@ -28,10 +28,6 @@ using shardweave_test::is_small_scale;
 using simulated::array;
 using simulated::pieces;
 
-using shardweave_test::is_small_scale;
-using simulated::array;
-using simulated::pieces;
-
 /// Which dimension of which argument is picked from by number, or of the result, which counts behind the arguments, and
 /// by which argument: a device that holds a part of it sees the numbers of its own part, and others as numbers out of
 /// range.
@@ -255,7 +251,7 @@ inline std::string joined(const std::set<std::string>& labels) {
   for (const std::string& label : labels) text += (text.empty() ? "" : " ") + label;
   return text;
 }
-bool has(const std::string& labels, const std::string& label) {
+inline bool has(const std::string& labels, const std::string& label) {
   return (" " + labels + " ").find(" " + label + " ") != std::string::npos;
 }
 
