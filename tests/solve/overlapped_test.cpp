@@ -213,7 +213,7 @@ TEST_SUITE("overlapped") {
       };
       for (const double share : {0.0, 0.1}) {
         const auto bound = sw::detail::front_bound(
-            problem->compact(), *problem->savings(), ascent, {}, share, sw::deadline(unlimited), [&] { return target; },
+            problem->compact(), *problem->savings(), ascent, share, sw::deadline(unlimited), [&] { return target; },
             offer);
         REQUIRE(bound.has_value());
         CHECK(*bound <= optimum + near);
@@ -224,7 +224,7 @@ TEST_SUITE("overlapped") {
       }
       // no labeling lies below the optimum, and a front says so
       const auto none = sw::detail::front_bound(
-          problem->compact(), *problem->savings(), ascent, {}, 0, sw::deadline(unlimited), [&] { return optimum - 1; },
+          problem->compact(), *problem->savings(), ascent, 0, sw::deadline(unlimited), [&] { return optimum - 1; },
           [](std::span<const sw::strategy>) {});
       REQUIRE(none.has_value());
       CHECK(*none <= optimum - 1);

@@ -25,9 +25,8 @@ struct auto_solver {
   static constexpr std::string_view name = "auto";
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
-  small_size small = {};                     ///< up to this size branch and bound is used
-  std::size_t labels_without_rows = 60'000;  ///< the same if no budget is left
-  std::size_t many_labels = 100'000;         ///< from this size a greedy assignment comes first
+  small_size small = {};  ///< up to this size branch and bound is used; without budgets, up to 60,000 labels
+  std::size_t many_labels = 100'000;  ///< from this size a greedy assignment comes first
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;

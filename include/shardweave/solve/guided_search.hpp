@@ -49,7 +49,6 @@ class guided_search {
   std::size_t first_steps = 600;        ///< of the ascent before the first dive
   std::size_t steps_between = 100;      ///< of the ascent between dives
   double effort = 1;                    ///< forest moves per variable after a dive
-  double near = 0.5;                    ///< chance that a dive keeps the labels of the best assignment
   local_search quick = brief_search();  ///< for the first assignment
   dive down = {};
   std::size_t merges = 3;    ///< after every dive
@@ -63,6 +62,7 @@ class guided_search {
 
  private:
   static constexpr double ascent_share = 0.25;  ///< of the time, at most, before the first dive
+  static constexpr double near = 0.5;           ///< chance that a dive keeps the labels of the best assignment
   static constexpr std::size_t elite_size = 8;  ///< assignments kept for merging
 
   static local_search brief_search() {
@@ -195,7 +195,7 @@ class guided_search {
         guide_ = side_.rest().ascent_on_whole().guide();
       guided_at_ = side_.steps();
       side_.rest().forget_ascent_on_whole();  // the guide is made, or will not be made again
-      const bool stays_near = side_.best().is_known() && random_.chance(with_.near);
+      const bool stays_near = side_.best().is_known() && random_.chance(near);
       const double share = draw_share();
       side_.count_iteration();
       ++dives_;

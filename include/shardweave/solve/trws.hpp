@@ -24,9 +24,8 @@ class trws {
   /// Most sweeps. An assignment may still improve long after the bound stopped rising, so the limit, not a
   /// plateau, ends the work, unless no message moved at all.
   std::size_t sweeps = 1000;
-  /// Sweeps without a better assignment or a rise of the bound by `least_gain` (relative) after which to give up.
+  /// Sweeps without a better assignment or a rise of the bound after which to give up.
   std::size_t patience = 200;
-  double least_gain = 1e-7;
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;

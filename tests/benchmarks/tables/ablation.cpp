@@ -1,10 +1,7 @@
 // What each part of the default solver earns: every row leaves one part out. Contest instances, captured placement
 // problems, with savings and without, and 1,000 random problems together.
+#include "benchmarks/tables/solver_problems.hpp"
 #include "benchmarks/tables/table.hpp"
-#include "solve/small_problems.hpp"
-#include <shardweave/io/iopddl.hpp>
-#include <shardweave/io/placement_file.hpp>
-#include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/by_size.hpp>
 #include <shardweave/solve/guided_search.hpp>
@@ -60,15 +57,13 @@ struct part {
 constexpr part parts[] = {
     {"nothing", "all", [](composition&) {}},
     {"reduction", "plain", [](composition& c) { c.limits.rounds = 0; }},
-    {"dominance", "plain", [](composition& c) { c.limits.dominance_labels = 0; }},
-    {"elimination between two", "plain", [](composition& c) { c.limits.elimination_work = 0; }},
+    {"dominance", "plain", [](composition& c) { c.limits.dominance = false; }},
     {"first assignment", "large", [](composition& c) { c.guided.quick.attempts = c.guided.quick.starts = 0; }},
     {"dives", "large", [](composition& c) { c.guided.down.most_rounds = 0; }},
     {"moves in dives", "large", [](composition& c) { c.guided.down.effort = 0; }},
     {"branch and bound in dives", "large", [](composition& c) { c.guided.down.small_labels = 0; }},
     {"a share drawn anew", "large",
      [](composition& c) { c.guided.down.least_share = c.guided.down.most_share = 0.75; }},
-    {"dives near the best", "large", [](composition& c) { c.guided.near = 0; }},
     {"merges", "large", [](composition& c) { c.guided.merges = 0; }},
     {"windows", "large", [](composition& c) { c.guided.windows = 0; }},
     {"moves after dives", "large", [](composition& c) { c.guided.effort = 0; }},
@@ -82,7 +77,6 @@ constexpr part parts[] = {
     {"local search", "plain",
      [](composition& c) { c.polisher.sweeps = c.polisher.star_sweeps = c.polisher.effort = 0; }},
     {"stars", "plain", [](composition& c) { c.polisher.star_sweeps = 0; }},
-    {"fronts of cuts", "savings", [](composition& c) { c.savings.search.front.most_partial = 0; }},
     {"five sweeps a step", "savings", [](composition& c) { c.savings.search.ascent.sweeps = 1; }},
     {"caution of prices", "savings", [](composition& c) { c.savings.search.ascent.caution = 0; }},
     {"play of the game", "savings", [](composition& c) { c.savings.search.ascent.rounds = 10; }}};
@@ -92,16 +86,19 @@ std::vector<std::string> cells(const part& left_out, const std::string& status, 
   return {left_out.name, status, tables::number(value, 2), tables::number(bound, 2), tables::number(seconds, 2)};
 }
 
-template <class Cost>
-std::vector<std::string> row(const part& left_out, const sw::placement_problem<Cost>& problem, double limit) {
+std::vector<std::string> row(const part& left_out, const tables::solver_problem& asked, double limit) {
   composition c;
   left_out.leave_out(c);
   const double start = tables::thread_seconds();
-  const auto answer = c.solve(problem, {.seconds = limit, .seed = 1});
-  const double value =
-      answer.has_assignment() ? static_cast<double>(answer.objective) : std::numeric_limits<double>::infinity();
-  return cells(left_out, std::string(sw::name_of(answer.status)), value, answer.lower_bound,
-               tables::thread_seconds() - start);
+  return std::visit(
+      [&](const auto& problem) {
+        const auto answer = c.solve(problem, {.seconds = limit, .seed = 1});
+        const double value =
+            answer.has_assignment() ? static_cast<double>(answer.objective) : std::numeric_limits<double>::infinity();
+        return cells(left_out, std::string(sw::name_of(answer.status)), value, answer.lower_bound,
+                     tables::thread_seconds() - start);
+      },
+      asked);
 }
 
 /// 1,000 problems of 8 to 40 variables, with up to 8 rows: the sums of values and of bounds, and how many are proven.
@@ -112,17 +109,7 @@ std::vector<std::string> random_row(const part& left_out, double limit) {
   int proven = 0;
   const double start = tables::thread_seconds();
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    const sw::placement_problem<double> problem(
-        shardweave_test::draw_small<double>(i, {.variables = 8 + i % 33,
-                                                .most_labels = 2 + i % 7,
-                                                .density = i % 3 == 0   ? 0.02
-                                                           : i % 3 == 1 ? 0.08
-                                                                        : 0.25,
-                                                .forbidden = 0.1 * static_cast<double>(i % 4),
-                                                .rows = static_cast<std::uint32_t>(2 * (i % 5)),
-                                                .lower_limits = i % 11 == 0 ? 0.3 : 0,
-                                                .paired = i % 13 == 0 ? 0.3 : 0}));
-    const auto answer = c.solve(problem, {.seconds = limit, .seed = 1});
+    const auto answer = c.solve(tables::random_solver_problem(i), {.seconds = limit, .seed = 1});
     if (answer.has_assignment()) value += answer.objective;
     if (std::isfinite(answer.lower_bound)) bound += answer.lower_bound;
     proven += answer.status == sw::solve_status::optimal || answer.status == sw::solve_status::infeasible ? 1 : 0;
@@ -141,20 +128,12 @@ int main(int argc, char** argv) {
   for (const auto& file : asked.files("iopddl"))
     for (const part& p : parts)
       if (asks(p, "plain") || asks(p, "large"))
-        out.row(tables::short_name(file), [&] {
-          return row(
-              p, sw::compile(std::make_shared<const sw::placement_description<std::int64_t>>(sw::read_iopddl(file))),
-              limit);
-        });
+        out.row(tables::short_name(file), [&] { return row(p, tables::read_problem(file), limit); });
   for (const auto& file : asked.files("placement")) {
     const bool with_savings = tables::short_name(file).find("overlap") != std::string::npos;
     for (const part& p : parts)
       if (asks(p, with_savings ? "savings" : "plain"))
-        out.row(tables::short_name(file), [&] {
-          auto d = std::get<sw::placement_description<double>>(sw::read_any_placement(file));
-          if (with_savings) d.counted = sw::savings_form::inclusive_twice;
-          return row(p, sw::compile(std::make_shared<const sw::placement_description<double>>(std::move(d))), limit);
-        });
+        out.row(tables::short_name(file), [&] { return row(p, tables::read_problem(file), limit); });
   }
   if (asked.asks_for("random"))
     for (const part& p : parts)

@@ -1,11 +1,9 @@
 // What the settings of room solve earn: every row changes one, of the solver in which it matters, on contest instances,
 // captured placement problems and random ones. Limits of time are of the processor: what else the machine does takes
 // nothing from a row.
+#include "benchmarks/tables/solver_problems.hpp"
 #include "benchmarks/tables/table.hpp"
-#include "solve/small_problems.hpp"
 #include <shardweave/core/error.hpp>
-#include <shardweave/io/iopddl.hpp>
-#include <shardweave/io/placement_file.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/backend/any_backend.hpp>
@@ -101,7 +99,7 @@ struct settings {
   }
 };
 
-using problem = std::variant<sw::placement_problem<double>, sw::placement_problem<std::int64_t>>;
+using problem = tables::solver_problem;
 
 struct found {
   double value = infinity, bound = -infinity, seconds = 0;
@@ -315,7 +313,6 @@ std::vector<change> changes() {
   for (const char* of : {"auto_solver", "auto_solver, 0.2 s"}) {
     all_three(of, "small.labels", [](settings& s) { return &s.whole.small.labels; });
     scale(of, "small.rows", [](settings& s) { return &s.whole.small.rows; });
-    scale(of, "labels_without_rows", [](settings& s) { return &s.whole.labels_without_rows; });
     all_three(of, "many_labels", [](settings& s) { return &s.whole.many_labels; });
     set(
         of, "many_labels any", [](settings& s) { return &s.whole.many_labels; },
@@ -328,17 +325,13 @@ std::vector<change> changes() {
       "sifted(...)", "least_labels any", [](settings& s) { return &s.least_labels; },
       std::numeric_limits<std::size_t>::max());
   all_three("reduced(...)", "reduction_limits::rounds", [](settings& s) { return &s.limits.rounds; });
-  all_three("reduced(...)", "reduction_limits::elimination_work",
-            [](settings& s) { return &s.limits.elimination_work; });
-  all_three("reduced(...)", "reduction_limits::dominance_labels",
-            [](settings& s) { return &s.limits.dominance_labels; });
-  all_three("reduced(...)", "reduction_limits::dominance_work", [](settings& s) { return &s.limits.dominance_work; });
+  set(
+      "reduced(...)", "reduction_limits::dominance off", [](settings& s) { return &s.limits.dominance; }, false);
   set(
       "reduced(...)", "reduction_limits::rows off", [](settings& s) { return &s.limits.rows; }, false);
   set(
       "reduced(...)", "polished::share 0.5", [](settings& s) { return &s.share; }, 0.5);
   const char* of = "branch_and_bound";
-  all.push_back({of, "goes_on off, nodes halved", [](settings& s) { s.exact.goes_on = false, s.exact.nodes /= 2; }});
   set(
       of, "goes_on off", [](settings& s) { return &s.exact.goes_on; }, false);
   set(
@@ -356,7 +349,6 @@ std::vector<change> changes() {
   all_three(of, "first_steps", [](settings& s) { return &s.guided.first_steps; });
   all_three(of, "steps_between", [](settings& s) { return &s.guided.steps_between; });
   all_three(of, "effort", [](settings& s) { return &s.guided.effort; });
-  all_three(of, "near", [](settings& s) { return &s.guided.near; });
   all_three(of, "merges", [](settings& s) { return &s.guided.merges; });
   all_three(of, "windows", [](settings& s) { return &s.guided.windows; });
   all.push_back({of, "quick none", [](settings& s) { s.guided.quick.starts = s.guided.quick.attempts = 0; }});
@@ -420,9 +412,6 @@ std::vector<change> changes() {
   of = "trws";
   scale(of, "sweeps", [](settings& s) { return &s.sweeping.sweeps; });
   all_three(of, "patience", [](settings& s) { return &s.sweeping.patience; });
-  all_three(of, "least_gain", [](settings& s) { return &s.sweeping.least_gain; });
-  set(
-      of, "least_gain 1e-5", [](settings& s) { return &s.sweeping.least_gain; }, 1e-5);
   scale("budgeted", "steps", [](settings& s) { return &s.priced.steps; });
   of = "elimination";
   scale(of, "width", [](settings& s) { return &s.eliminating.width; });
@@ -441,12 +430,8 @@ std::vector<change> changes() {
   set(
       of, "search.ascent.rounds 10", [](settings& s) { return &s.savings.search.ascent.rounds; }, std::size_t{10});
   scale(of, "search.ascent.patience", [](settings& s) { return &s.savings.search.ascent.patience; });
-  all_three(of, "search.ascent.least_gain", [](settings& s) { return &s.savings.search.ascent.least_gain; });
   all_three(of, "search.ascent.caution", [](settings& s) { return &s.savings.search.ascent.caution; });
   scale(of, "search.ascent.most_cuts", [](settings& s) { return &s.savings.search.ascent.most_cuts; });
-  all_three(of, "search.front.cuts", [](settings& s) { return &s.savings.search.front.cuts; });
-  all_three(of, "search.front.most_partial", [](settings& s) { return &s.savings.search.front.most_partial; });
-  all_three(of, "search.front.most_offers", [](settings& s) { return &s.savings.search.front.most_offers; });
   for (const char* with : {"lp_relaxation", "ilp"}) all_three(with, "sweeps", [](settings& s) { return &s.sweeps; });
   all_three("best_plans", "bound_steps", [](settings& s) { return &s.ranking.bound_steps; });
   scale("certify_placement", "steps", [](settings& s) { return &s.proof.steps; });
@@ -454,16 +439,10 @@ std::vector<change> changes() {
   return all;
 }
 
-/// A file of the shared data, contest instances by their letter. Savings are counted where there are any.
+/// A file of the shared data, contest instances by their letter.
 problem read(const tables::request& asked, const std::string& name) {
-  if (name.size() == 1) {
-    const auto file = asked.data / "iopddl" / ("asplos-2025-iopddl-" + name + ".json.gz");
-    return sw::compile(std::make_shared<const sw::placement_description<std::int64_t>>(sw::read_iopddl(file)));
-  }
-  auto d = std::get<sw::placement_description<double>>(
-      sw::read_any_placement(asked.data / "placement" / (name + ".json.gz")));
-  if (name.find("overlap") != std::string::npos) d.counted = sw::savings_form::inclusive_twice;
-  return sw::compile(std::make_shared<const sw::placement_description<double>>(std::move(d)));
+  return tables::read_problem(name.size() == 1 ? asked.data / "iopddl" / ("asplos-2025-iopddl-" + name + ".json.gz")
+                                               : asked.data / "placement" / (name + ".json.gz"));
 }
 
 problem kernel_of(const problem& whole) {
@@ -486,16 +465,7 @@ std::vector<problem> draw(drawn kind) {
       } catch (const sw::error&) {  // some have a budget that nothing meets
       }
     } else {
-      all.emplace_back(sw::placement_problem<double>(
-          shardweave_test::draw_small<double>(i, {.variables = 8 + i % 33,
-                                                  .most_labels = 2 + i % 7,
-                                                  .density = i % 3 == 0   ? 0.02
-                                                             : i % 3 == 1 ? 0.08
-                                                                          : 0.25,
-                                                  .forbidden = 0.1 * static_cast<double>(i % 4),
-                                                  .rows = static_cast<std::uint32_t>(2 * (i % 5)),
-                                                  .lower_limits = i % 11 == 0 ? 0.3 : 0,
-                                                  .paired = i % 13 == 0 ? 0.3 : 0})));
+      all.emplace_back(tables::random_solver_problem(i));
     }
   }
   return all;

@@ -34,7 +34,6 @@ struct savings_ascent_options {
   std::size_t sweeps = 5;     ///< of message passing per step of the prices
   std::size_t rounds = 300;   ///< of the game per step, at least one
   std::size_t patience = 12;  ///< steps without progress after which it ends
-  double least_gain = 1e-5;   ///< relative rise of the bound that counts as progress
   double caution = 0.3;       ///< weight of the best prices in the next ones
   std::size_t most_cuts = 24;
 };
@@ -99,7 +98,7 @@ class savings_ascent {
       best_rows_ = rows_.values();
       messages_.save(best_messages_);
     }
-    if (bound_ > mark_ + options_.least_gain * std::abs(bound_) || !std::isfinite(mark_)) {
+    if (bound_ > mark_ + least_gain * std::abs(bound_) || !std::isfinite(mark_)) {
       mark_ = bound_;
       stalled_ = 0;
     } else {
@@ -165,6 +164,7 @@ class savings_ascent {
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr double least_gain = 1e-5;  ///< relative rise of the bound that counts as progress
 
   /// A labeling as a row of the game.
   struct point {

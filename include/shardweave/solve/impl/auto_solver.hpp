@@ -29,7 +29,8 @@ solution<Cost> auto_solver::solve(const placement_problem<Cost>& problem, const 
   }
   branch_and_bound exact;
   exact.goes_on = true;
-  exact.reduces_root = false;  // `reduced` has done so
+  exact.reduces_root = false;                          // `reduced` has done so
+  constexpr std::size_t labels_without_rows = 60'000;  // half and twice change nothing
   sifted whole(reduced(by_size(polished(exact, local_search{}, 0.9), guided_search{}, small, labels_without_rows)));
   if (problem.compact().total_labels() < many_labels) return whole.solve(problem, control);
   local_search greedy;

@@ -31,6 +31,7 @@ solution<Cost> trws::solve(const placement_problem<Cost>& problem, const solve_c
   std::size_t idle = 0;
   bool stopped = false, settled = false;
   const std::size_t most = std::min(sweeps, control.iterations);
+  constexpr double least_gain = 1e-7;  // relative rise of the bound that counts: up to 1e-5 answers are the same
   while (statistics.iterations < most && !(stopped = limit.expired())) {
     ++statistics.iterations;
     bound = std::max(bound, ascent.forward());

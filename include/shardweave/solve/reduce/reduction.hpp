@@ -21,10 +21,8 @@ namespace shardweave::inline v0 {
 /// Effort limits of a reduction.
 struct reduction_limits {
   std::size_t rounds = 20;
-  std::size_t elimination_work = 50'000'000;  ///< of a degree-2 elimination: labels times classes of both neighbours
-  std::size_t dominance_labels = 400;         ///< variables with more labels are not searched for dominated ones
-  std::size_t dominance_work = 20'000'000;    ///< table entries that the search at one variable may compare
-  bool rows = true;                           ///< whether labels go that a row has no room for
+  bool dominance = true;  ///< whether labels go that another one is at least as good as
+  bool rows = true;       ///< whether labels go that a row has no room for
 };
 
 /// Counters of a reduction.
@@ -114,14 +112,16 @@ reduction<Cost>::reduction(const compact_problem<Cost>& problem, const reduction
 
 template <cost_value Cost>
 bool reduction<Cost>::run(working& p, const reduction_limits& limits, const deadline& limit) {
+  // labels and compared entries of a variable; labels times both neighbours' classes: half and twice change no answer
+  constexpr std::size_t most_labels = 400, dominance_work = 20'000'000, between_work = 50'000'000;
   detail::usage_tidy<Cost> usage(p);
   detail::drop_inconsistent<Cost> consistent(p);
   detail::drop_oversized<Cost> oversized(p);
-  detail::drop_dominated<Cost> dominated(p, usage, limits.dominance_labels, limits.dominance_work);
+  detail::drop_dominated<Cost> dominated(p, usage, limits.dominance ? most_labels : 0, dominance_work);
   detail::absorb_single<Cost> single{p, usage};
   detail::follow_neighbour<Cost> follower{p};
   detail::remove_leaf<Cost> leaf{p, usage};
-  detail::remove_between<Cost> between{p, limits.elimination_work};
+  detail::remove_between<Cost> between{p, between_work};
   const auto forget = [&] {
     if (!p.has_much_to_forget()) return;
     const detail::table_set<Cost> used = p.forget();

@@ -326,13 +326,6 @@ class cut_front {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> pairs_;
 };
 
-/// Limits on the effort of `front_bound`.
-struct front_options {
-  std::size_t cuts = 5;              ///< besides the best prices
-  std::size_t most_partial = 30000;  ///< see `cut_front`
-  std::size_t most_offers = 20;      ///< labelings that are offered per front
-};
-
 /// Finds the Pareto-optimal labelings for the best prices and the heaviest cuts of an ascent.
 ///
 /// \param upper  cost that useful labelings are below; called again after every offer
@@ -341,18 +334,18 @@ struct front_options {
 /// \returns a lower bound; nothing if the work exceeds the limits
 template <cost_value Cost, class Upper, class Offer>
 std::optional<double> front_bound(const compact_problem<Cost>& p, const savings_terms<Cost>& terms,
-                                  const savings_ascent<Cost>& ascent, const front_options& options, double share,
-                                  const deadline& limit, const Upper& upper, const Offer& offer) {
+                                  const savings_ascent<Cost>& ascent, double share, const deadline& limit,
+                                  const Upper& upper, const Offer& offer) {
+  constexpr std::size_t most_cuts = 5, most_offers = 20;  // without either nothing is found, with more no more
   cut_front<Cost> front(p, terms);
-  front.most_partial = options.most_partial;
   if (!front.prepare()) return std::nullopt;
   std::vector<std::vector<double>> prices{ascent.best_chain()};
   for (const auto& cut : ascent.cuts())
-    if (prices.size() <= options.cuts) prices.push_back(cut->price);
+    if (prices.size() <= most_cuts) prices.push_back(cut->price);
   if (share > 0) front.coarseness = share * std::max(0.0, upper() - ascent.bound());
   const front_of_labelings found = front.find(prices, upper(), limit);
   if (!found.is_complete) return std::nullopt;
-  for (std::size_t i = 0; i < std::min(found.labelings.size(), options.most_offers); ++i) offer(found.labelings[i]);
+  for (std::size_t i = 0; i < std::min(found.labelings.size(), most_offers); ++i) offer(found.labelings[i]);
   return found.bound;
 }
 

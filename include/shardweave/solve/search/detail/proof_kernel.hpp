@@ -131,7 +131,7 @@ class proof_kernel final : public proof_so_far<Cost> {
   /// \returns whether something was eliminated
   bool reduce() {
     // no label goes but by what the proof says: not by another that is better, nor by a row
-    const reduction<Cost> made(*problem_, {.dominance_labels = 0, .rows = false}, limit_.rest_for_part());
+    const reduction<Cost> made(*problem_, {.dominance = false, .rows = false}, limit_.rest_for_part());
     if (limit_.expired() || made.is_infeasible()) return false;
     placement_reduction r;
     std::vector<char> is_variable(names_.size());

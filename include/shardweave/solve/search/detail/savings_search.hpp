@@ -39,7 +39,6 @@ struct savings_search_options {
   /// by a tenth of the gap. Depth-first search raises the bound only at its end.
   std::size_t patience = 40;
   savings_ascent_options ascent = {};
-  front_options front = {};
 };
 
 /// Bounds the subproblems of the search behind `overlapped` by `savings_ascent`. At the root it also looks for
@@ -201,7 +200,7 @@ class savings_search {
     for (const double share : shares) {
       const double before = best_.upper();
       const auto upper = [&] { return std::min(target, best_.settled()); };
-      if (!front_bound(*p, *terms, *ascent, options_.front, share, limit_, upper, offer_lifted)) return;
+      if (!front_bound(*p, *terms, *ascent, share, limit_, upper, offer_lifted)) return;
       if (shares.size() > 1 && best_.upper() < before) improve_best();
     }
   }
