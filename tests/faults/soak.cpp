@@ -213,11 +213,11 @@ int main(int argc, char** argv) {
                 f.answered, f.optimal);
   const step_figures& steps = of_steps;
   std::printf(
-      "%zu models, %zu that cannot be placed; %zu answers, %zu placements tried, %zu timelines; %zu searches, %zu "
-      "within a memory, of which %zu make values again and %zu copy some; %zu proofs; a bound is at most %.4f of an "
-      "end\n",
-      steps.models, steps.unplaceable, steps.answers, steps.tried, steps.ends, steps.searches, steps.limited,
-      steps.fitted, steps.copied, steps.proofs, steps.nearest);
+      "%zu models, %zu that cannot be placed; %zu answers, %zu placements tried, %zu timelines; %zu graphs with copies "
+      "to the host, %zu choices within a memory; %zu searches, %zu within a memory, of which %zu make values again and "
+      "%zu copy some; %zu proofs; a bound is at most %.4f of an end\n",
+      steps.models, steps.unplaceable, steps.answers, steps.tried, steps.ends, steps.copies, steps.choices,
+      steps.searches, steps.limited, steps.fitted, steps.copied, steps.proofs, steps.nearest);
   std::printf("%zu wrong\n", wrongs);
   return wrongs == 0 ? 0 : 1;
 }

@@ -101,9 +101,13 @@ sw::computation random_llama(random_source& random) {
 }
 
 /// A few operators in a row, with branches that come together again.
-sw::computation random_layers(random_source& random) {
+/// \param is_large  several layers, of values of many megabytes, which are worth a copy to the host's memory
+sw::computation random_layers(random_source& random, bool is_large) {
   sw::graph_builder b("layers");
-  const auto extent = [&] { return one_of<std::int64_t>(random, {1, 2, 3, 4, 8, 12, 64, 96, 512, 4096}); };
+  const auto extent = [&] {
+    if (is_large) return one_of<std::int64_t>(random, {96, 512, 1024, 4096});
+    return one_of<std::int64_t>(random, {1, 2, 3, 4, 8, 12, 64, 96, 512, 4096});
+  };
   const std::int64_t batch = extent(), rows = extent();
   std::int64_t width = extent();
   value x = b.input("x", {{batch, rows, width}, dtype::bf16});
@@ -113,8 +117,8 @@ sw::computation random_layers(random_source& random) {
     const value w = b.parameter(name, {std::move(shape), is_wide ? dtype::f32 : dtype::bf16});
     return is_wide ? b.cast(w, dtype::bf16) : w;
   };
-  const std::size_t layers = 1 + random.below(3);
-  const bool are_layers = random.below(2) == 0;
+  const std::size_t layers = is_large ? 2 + random.below(3) : 1 + random.below(3);
+  const bool are_layers = is_large || random.below(2) == 0;
   for (std::size_t l = 0; l < layers; ++l) {
     if (are_layers) b.layer(static_cast<std::int64_t>(l));
     const std::string number = std::to_string(l);
@@ -163,9 +167,10 @@ sw::computation random_layers(random_source& random) {
 }
 
 sw::device_mesh random_mesh(random_source& random) {
-  static const std::vector<std::vector<std::int64_t>> shapes = {{2},  {2},    {3},    {4},    {4},    {8},
-                                                                {16}, {2, 2}, {2, 2}, {4, 2}, {2, 4}, {2, 2, 2}};
-  return sw::device_mesh(one_of(random, shapes));
+  static const std::vector<std::vector<std::int64_t>> shapes = {{2},  {2},    {3},    {4},    {4},   {8},
+                                                                {16}, {2, 2}, {2, 2}, {4, 2}, {2, 4}};
+  static const std::vector<std::int64_t> cube = {2, 2, 2};
+  return sw::device_mesh(random.below(24) == 0 ? cube : one_of(random, shapes));
 }
 
 sw::any_collectives random_collectives(random_source& random, const sw::device_preset& preset) {
@@ -179,16 +184,34 @@ sw::any_collectives random_collectives(random_source& random, const sw::device_p
   }
 }
 
-sw::spmd_cost_model random_model(random_source& random) {
+/// Pairs of strategies at the ends of edges: most of the work on a model grows with them.
+double pairs_of(const sw::spmd_cost_model& model) {
+  double sum = 0;
+  for (const auto& e : model.graph().all_edges())
+    sum += static_cast<double>(model.strategy_count(e.source)) * static_cast<double>(model.strategy_count(e.target));
+  return sum;
+}
+
+sw::spmd_cost_model any_random_model(random_source& random) {
   const sw::device_preset& preset = sw::find_preset(one_of<const char*>(random, {"h100", "a100", "b200"}));
   sw::spmd_options options;
   options.transition_us = random.below(3) == 0 ? 0 : 1;
   options.gather_after_cast = random.below(4) != 0;
   options.reduce_after_cast = random.below(4) == 0;
-  sw::computation graph = random.below(4) == 0 ? random_llama(random) : random_layers(random);
+  const std::size_t kind = random.below(16);
+  sw::computation graph = kind == 0 ? random_llama(random) : random_layers(random, kind < 7);
   return {std::move(graph),     random_mesh(random),
           preset.compute(),     random_collectives(random, preset),
           sw::standard_rules(), options};
+}
+
+/// One that is looked at in a second or so.
+sw::spmd_cost_model random_model(random_source& random) {
+  const double most = random.below(32) == 0 ? 60'000 : 15'000;
+  while (true) {
+    sw::spmd_cost_model model = any_random_model(random);
+    if (pairs_of(model) <= most) return model;
+  }
 }
 
 sw::training_options random_demands(random_source& random, const sw::spmd_cost_model& model) {
@@ -246,7 +269,26 @@ struct seen_plan {
   double end = 0;
   double held = 0;  ///< with the optimizer's state
   bool copies = false;
+  sw::assignment choice = {};
 };
+
+/// Memory and bandwidth with which a placement is best off with copies to the host.
+struct worth_a_copy {
+  sw::assignment choice = {};
+  double memory = 0;
+  double bandwidth = 0;
+};
+
+/// \returns the first task that runs before what it reads is there; empty: none does
+std::string read_too_early(const sw::task_graph& g, const sw::timeline& line) {
+  for (sw::task_index t = 0; t < g.size(); ++t) {
+    const sw::task_index awaited = g.completes(t);
+    if (awaited != sw::no_index && line.end[t] < line.end[awaited]) return std::string(g.name_of(t));
+    for (const sw::task_index p : g.inputs(t))
+      if (p != awaited && line.start[t] < line.end[p] && !g.is_collective(p)) return std::string(g.name_of(t));
+  }
+  return "";
+}
 
 /// What tasks compute, as numbers that are made of what they read, by name: tasks that repeat others compute the same.
 using meanings = std::map<std::string, std::set<std::uint64_t>, std::less<>>;
@@ -289,6 +331,72 @@ std::string miscomputed(const sw::task_graph& again, const sw::task_graph& plain
   }
   for (sw::task_index t = 0; t < plain.size(); ++t) wanted += plain.kind(t) == sw::task_kind::output ? 1 : 0;
   return outputs == wanted ? "" : "fewer outputs";
+}
+
+/// What is copied to the host's memory.
+struct copied_values {
+  std::string wrong = {};  ///< the first thing that is; empty: every value is copied once, back at most once after
+                           ///< that, waited for before it is read, and nothing late reads what has been copied
+  std::int64_t moved = 0;  ///< bytes to the host
+};
+
+/// What the copies of a graph do, read off its tasks alone.
+copied_values copies_of(const sw::task_graph& g, double bytes_per_second) {
+  copied_values found;
+  const auto is_wrong = [&](sw::task_index t, const char* what) {
+    if (found.wrong.empty()) found.wrong = std::string(g.name_of(t)) + " " + what;
+  };
+  const auto is_copy = [&](sw::task_index t) {
+    return g.is_collective(t) && (g.name_of(t).ends_with(".to_host") || g.name_of(t).ends_with(".from_host"));
+  };
+  std::map<std::uint32_t, std::uint32_t> at_host;   // by storage: where it waits
+  std::map<std::uint32_t, std::uint32_t> is_there;  // by storage of the host, once it is filled: that of the device
+  std::set<std::uint32_t> back;                     // of the host
+  for (sw::task_index t = 0; t < g.size(); ++t) {
+    for (const sw::task_index p : g.inputs(t)) {
+      if (is_copy(p) && g.completes(t) != p) is_wrong(t, "reads what may not be there yet");
+      const bool is_late = g.when(t) && *g.when(t) != sw::phase::forward;
+      for (std::size_t i = 0; is_late && i < g.output_count(p); ++i)
+        if (at_host.contains(g.output_storage(p, i))) is_wrong(t, "reads late what was copied");
+    }
+    if (const sw::task_index launch = g.completes(t); launch != sw::no_index && is_copy(launch)) {
+      if (g.name_of(launch).ends_with(".from_host")) continue;
+      if (!is_there.emplace(g.output_storage(launch, 0), g.output_storage(launch, 1)).second)
+        is_wrong(t, "waits twice");
+    }
+    if (!is_copy(t)) continue;
+    const std::uint32_t to = g.output_storage(t, 0);
+    const sw::bytes size = g.storages()[to].size;
+    const sw::task_index from = g.inputs(t).size() == 1 ? g.inputs(t)[0] : t;
+    if (from == t) {
+      is_wrong(t, "copies something else than one value");
+      return found;
+    }
+    const bool is_whole = g.collective(t).bytes_in == size && g.collective(t).bytes_out == size;
+    const auto ns = static_cast<double>(g.duration(t).count());
+    const double least = static_cast<double>(size.count()) * 1e9 / bytes_per_second;
+    if (!is_whole || ns < least || ns > least + 1) is_wrong(t, "takes another time");
+    const bool is_out = g.name_of(t).ends_with(".to_host");
+    if ((g.storages()[to].device == sw::storage_device::cpu) != is_out) is_wrong(t, "copies to the other side");
+    if (is_out) {
+      const std::uint32_t what = g.output_storage(from, 0);
+      if (g.output_count(t) != 2 || g.output_storage(t, 1) != what) is_wrong(t, "lets go what it copies");
+      if (g.storages()[what].size != size) is_wrong(t, "copies a part");
+      if (!at_host.emplace(what, to).second) is_wrong(t, "copies twice");
+      found.moved += size.count();
+    } else {
+      const auto what = is_there.find(g.output_storage(from, 0));
+      if (what == is_there.end()) {
+        is_wrong(t, "copies back what is not there");
+        return found;
+      }
+      if (g.storages()[what->second].size != size) is_wrong(t, "copies back a part");
+      if (!back.insert(what->first).second) is_wrong(t, "copies back twice");
+    }
+  }
+  if (is_there.size() != at_host.size() && g.size() > 0)
+    is_wrong(0, "is in a graph with a copy that nothing waits for");
+  return found;
 }
 
 double computation_of(const sw::task_graph& g) {
@@ -339,7 +447,7 @@ class one_step {
   }
 
  private:
-  [[nodiscard]] static sw::solve_control limit() { return {.seconds = 2}; }
+  [[nodiscard]] static sw::solve_control limit() { return {.seconds = 1}; }
 
   // --- every solver, and the placements that they find --------------------------------------------------------
 
@@ -369,9 +477,11 @@ class one_step {
       // the first is the default; of the others some are asked, all of them over the seeds
       if (i > 0 && (i + seed_) % 4 != 0) continue;
       if (!is_small_ && solvers[i].name == "exhaustive") continue;
+      const bool is_ilp = solvers[i].name.find("ilp") != std::string::npos;
+      if (is_ilp && pairs_of(model_) > 2000) continue;  // seconds each
       about = case_ + ", " + std::string(sw::name_of(d.counted)) + ", " + solvers[i].name;
       try {
-        const auto answer = solvers[i].solve(problem, {.seconds = 3, .iterations = 100, .seed = seed_});
+        const auto answer = solvers[i].solve(problem, {.seconds = 2, .iterations = 100, .seed = seed_});
         ++of_steps.answers;
         if (judged) {
           const std::string broken = broken_promise(*judged, answer);
@@ -411,7 +521,9 @@ class one_step {
                        bool copies = false) {
     const sw::timeline line = sw::simulate(g, order);
     ++of_steps.ends;
-    if (g.size() < 400 && random_.below(8) == 0) {
+    const std::string early = read_too_early(g, line);
+    expect(early.empty(), early + " runs before what it reads is there");
+    if (g.size() < 400 && random_.below(copies ? 2 : 8) == 0) {
       shardweave_test::by_events other{g, order};
       other.run();
       expect(std::max(other.last, other.compute_end) == line.end_to_end.count(), "a second simulator ends elsewhere");
@@ -419,7 +531,7 @@ class one_step {
       expect(shardweave_test::peak_by_counting(g, order) == line.peak.count(), "counted anew it holds something else");
     }
     seen_.push_back({static_cast<double>(line.end_to_end.count()),
-                     static_cast<double>(line.peak.count()) + beside(choice), copies});
+                     static_cast<double>(line.peak.count()) + beside(choice), copies, choice});
     return line;
   }
 
@@ -449,6 +561,8 @@ class one_step {
         expect(sw::check_certificate(g, proof).accepted, "the bound of its buckets is not proven");
       }
       make_some_again(lowered, choice);
+      copy_some(lowered, choice);
+      choose_some(lowered, choice);
     }
     if (seed_ % 4 == 0) check_file(sw::lower(model_, placements_[0]).tasks);
   }
@@ -506,6 +620,100 @@ class one_step {
     }
   }
 
+  /// The same step with values that wait in the host's memory, and some others made again.
+  void copy_some(const sw::lowered_graph& lowered, const sw::assignment& choice) {
+    const sw::task_graph& plain = lowered.tasks;
+    const std::vector<char> may = sw::copyable_storages(plain);
+    for (std::size_t i = 0; i < 2; ++i) {
+      about = case_ + ", copied to the host";
+      sw::host_copies copies{.storages = may, .bytes_per_second = random_bandwidth()};
+      for (char& c : copies.storages) c = static_cast<char>(c != 0 && random_.below(3) != 0);
+      const auto few = [&](sw::task_index) { return random_.below(4) == 0; };
+      const auto dropped = sw::dropped_storages(plain, blocks_of(lowered, i == 0), few);
+      std::int64_t expected = 0;
+      for (std::size_t s = 0; s < dropped.size(); ++s)
+        if (copies.storages[s] != 0 && dropped[s] == 0) expected += plain.storages()[s].size.count();
+      look_at_copies(sw::with_recomputation(plain, dropped, copies).tasks, plain, copies.bytes_per_second, expected,
+                     choice);
+    }
+  }
+
+  void look_at_copies(const sw::task_graph& with, const sw::task_graph& plain, double bytes_per_second,
+                      std::int64_t expected, const sw::assignment& choice) {
+    const std::string wrong = miscomputed(with, plain);
+    expect(wrong.empty(), "computes something else: " + wrong);
+    const copied_values copied = copies_of(with, bytes_per_second);
+    expect(copied.wrong.empty(), copied.wrong);
+    expect(copied.moved == expected, "copies another amount than is told");
+    if (copied.moved == 0) return;
+    ++of_steps.copies;
+    static const auto schedulers = programs::schedulers();
+    const auto& s = one_of(random_, schedulers);
+    look_at(with, sw::in_order{}(with, {}), choice, true);
+    look_at(with, sw::benefit<>{}.plan(with), choice, true);
+    if (s.name != "exact" || with.size() <= 25)
+      look_at(with, s.run(with, {}, {.iterations = 30, .seed = seed_}, std::nullopt), choice, true);
+    const sw::order_certificate of_any = sw::certify_all_bucketings(with);
+    expect(sw::check_certificate(with, of_any).accepted, "a bound of all bucketings is not proven");
+    expect_after(seen_.back().end, static_cast<double>(of_any.lower_bound.count()), "it ends before any order can");
+  }
+
+  [[nodiscard]] double random_bandwidth() { return 1e9 * std::pow(10, 4 * std::max(random_.unit(), random_.unit())); }
+
+  /// The fastest choice of what is kept, copied and made again within some memory: it keeps what it promises, and who
+  /// may copy loses no more time.
+  void choose_some(const sw::lowered_graph& lowered, const sw::assignment& choice) {
+    const sw::task_graph& plain = lowered.tasks;
+    std::vector<std::uint32_t> layers;
+    for (const sw::operation& op : model_.operations().operations)
+      layers.push_back(op.layer < 0 ? sw::no_index : static_cast<std::uint32_t>(op.layer));
+    const std::vector<std::uint32_t> blocks = sw::blocks_of_tasks(lowered, layers);
+    sw::activation_options here{.regather = random_.below(4) == 0};
+    if (random_.below(3) == 0) here.least = sw::bytes(std::int64_t{1} << random_.below(22));
+    sw::activation_options there = here;
+    there.host_bandwidth = random_bandwidth();
+    const sw::activation_blocks found = sw::activation_blocks_of(plain, blocks, there);
+    std::size_t most_choices = 0;
+    bool may_copy = false;
+    for (const sw::recompute_block& block : sw::activation_blocks_of(plain, blocks, here).blocks) {
+      const auto is_free = [](const sw::block_value& v) { return v.may_keep && v.may_drop; };
+      most_choices = std::max(most_choices, static_cast<std::size_t>(std::ranges::count_if(block.values, is_free)));
+    }
+    for (const sw::recompute_block& block : found.blocks)
+      for (const sw::block_value& v : block.values) may_copy = may_copy || v.may_offload;
+    if (found.blocks.empty() || !may_copy || most_choices > 12) return;  // more are cut, and take long
+    about = case_ + ", chosen";
+    const auto none = sw::recompute_by_rule(plain, blocks, sw::recompute_rule::none, here);
+    const auto full = sw::recompute_by_rule(plain, blocks, sw::recompute_rule::full, here);
+    const sw::recomputation_choices alone(plain, blocks, here), with_copies(plain, blocks, there);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto most = static_cast<double>(std::min(none.chosen.peak, sw::simulate(plain).peak).count());
+      const double least = 0.9 * std::min(static_cast<double>(full.chosen.peak.count()), most);
+      const sw::bytes limit(static_cast<std::int64_t>(least + random_.unit() * (most - least)));
+      const auto without = alone.within(limit), with = with_copies.within(limit);
+      ++of_steps.choices;
+      for (const sw::recomputation_plan* plan : {&without, &with}) {
+        if (!plan->graph) {
+          expect(plan->chosen.shortage && plan->chosen.shortage->least > limit, "nothing fits, and nobody says why");
+          continue;
+        }
+        const sw::task_graph& again = plan->graph->tasks;
+        expect(plan->chosen.peak <= limit, "chosen beyond the limit");
+        expect(sw::simulate(again).peak <= plan->chosen.peak, "it holds more than is promised");
+        if (!here.regather)  // what gathered parameters take is not counted
+          expect(plan->graph->compute <= plan->chosen.time, "it makes more again than is promised");
+        expect(plan->chosen.lower_bound <= plan->chosen.time, "the bound on its time is above it");
+        look_at_copies(again, plain, there.host_bandwidth, plan->chosen.offloaded.count(), choice);
+      }
+      expect(without.chosen.offloaded == sw::bytes(0), "copies without a bandwidth");
+      if (with.chosen.offloaded > sw::bytes(0) && without.chosen.time != with.chosen.time)
+        worth_a_copy_.push_back({choice, static_cast<double>(limit.count()) + beside(choice), there.host_bandwidth});
+      if (!without.graph) continue;
+      expect(with.graph.has_value(), "nothing fits where copies are allowed, and something does where they are not");
+      expect(with.chosen.lower_bound <= without.chosen.time, "where copies are allowed more time is lost");
+    }
+  }
+
   static void check_file(const sw::task_graph& g) {
     const std::string text = sw::json_string([&](sw::json_writer& out) { sw::write_task_graph(out, g); });
     auto input = sw::text_input::of_memory("tasks", text);
@@ -537,7 +745,10 @@ class one_step {
     expect(is_near(priced.objective, plan.placement.objective), "its placement costs something else");
     expect(plan.placement.lower_bound <= priced.objective + 1e-7 * std::max(1.0, std::abs(priced.objective)),
            "the bound on its costs is above them");
-    const sw::timeline line = look_at(plan.lowered->tasks, plan.tasks->order, choice);
+    const sw::task_graph& tasks = plan.lowered->tasks;
+    bool copies = false;
+    for (sw::task_index t = 0; t < tasks.size(); ++t) copies = copies || tasks.name_of(t).ends_with(".to_host");
+    const sw::timeline line = look_at(tasks, plan.tasks->order, choice, copies);
     expect(line.end_to_end == plan.tasks->after.end_to_end && line.peak == plan.tasks->after.peak,
            "it is told otherwise than it is simulated");
     expect(line.end_to_end >= plan.tasks->makespan_bound, "it ends before its buckets allow");
@@ -548,12 +759,14 @@ class one_step {
   void search() {
     const sw::pipeline way(sw::auto_solver{}, sw::benefit<>{});
     sw::fastest_plan_options how;
-    how.search.plans = 4 + random_.below(8);
+    how.search.plans = 3 + random_.below(5);
     how.search.improved = random_.below(3);
-    how.changes = 30;
+    how.changes = 20;
     how.rounds = 1;
     how.rebucket = random_.below(4) != 0;
-    const sw::solve_control control{.seconds = 5, .seed = seed_, .threads = random_.below(4) == 0 ? 2U : 1U};
+    how.search.around = one_of<std::size_t>(random_, {0, 512, 2048});
+    sw::solve_control control{.seed = seed_, .threads = random_.below(4) == 0 ? 2U : 1U};
+    if (random_.below(16) == 0) control.seconds = 1;  // a search that has a time uses all of it
 
     about = case_ + ", fastest plan";
     const sw::fastest_plan_result free = sw::fastest_plan(way, model_, constraints_, how, control);
@@ -612,21 +825,31 @@ class one_step {
     double least = held;
     for (const seen_plan& one : seen_) least = std::min(least, one.held);
     const double between = random_.unit() * 1.1 - 0.05;  // some fit as they are, some not at all
-    const auto memory = static_cast<std::int64_t>(least + between * (held - least));
+    auto memory = static_cast<std::int64_t>(least + between * (held - least));
+    const bool may_copy = random_.below(3) != 0;
+    if (may_copy) how.host_bandwidth = random_bandwidth();
+    // others, if any, fit as they are: of some models one placement alone
+    sw::constraint_set demands = constraints_;
+    std::optional<sw::assignment> only;
+    if (may_copy && !worth_a_copy_.empty() && random_.below(4) != 0) {
+      const worth_a_copy& one = one_of(random_, worth_a_copy_);
+      memory = static_cast<std::int64_t>(std::ceil(one.memory));
+      how.host_bandwidth = one.bandwidth;
+      only = one.choice;
+      for (std::uint32_t v = 0; v < only->size(); ++v) demands.fixed.push_back({v, {(*only)[v]}, "this one alone"});
+    }
     how.memory = sw::bytes(memory);
     how.beside = beside_;
     how.fills = random_.below(2) == 0;
-    if (random_.below(8) != 0) how.held = [&] { return sw::held_values_of(model_, constraints_, 0); };
+    if (random_.below(8) != 0) how.held = [&] { return sw::held_values_of(model_, demands, 0); };
     if (random_.below(3) == 0)
       how.within = [](const sw::task_graph& g, sw::bytes room, const sw::solve_control& rest) {
         sw::benefit<> pass;
         pass.memory = pass.order.memory = room;
         return pass.plan(g, rest);
       };
-    const bool may_copy = random_.below(4) == 0;
-    if (may_copy) how.host_bandwidth = 1e9 * std::pow(10, 2 * random_.unit());
     about += " of " + std::to_string(memory) + " bytes" + (may_copy ? ", with copies" : "");
-    const sw::fastest_plan_result found = sw::fastest_plan(way, model_, constraints_, how, control);
+    const sw::fastest_plan_result found = sw::fastest_plan(way, model_, demands, how, control);
     ++of_steps.limited;
     if (!found.plan.tasks) return expect(false, "no plan comes back");
     check_plan(found.plan);
@@ -641,6 +864,12 @@ class one_step {
     bool copies = false;
     for (sw::task_index t = 0; t < tasks.size(); ++t) copies = copies || tasks.name_of(t).ends_with(".to_host");
     expect(may_copy || !copies, "copies to the host");
+    if (copies && may_copy) {
+      const copied_values copied = copies_of(tasks, how.host_bandwidth);
+      expect(copied.wrong.empty(), copied.wrong);
+      expect(found.fitted && copied.moved == found.fitted->chosen.chosen.offloaded.count(),
+             "copies another amount than is told");
+    }
     if (found.fitted) {
       ++of_steps.fitted;
       of_steps.copied += copies ? 1 : 0;
@@ -659,8 +888,21 @@ class one_step {
       if (found.step_of_least_sum.count() > 0)
         expect(line.end_to_end <= found.step_of_least_sum, "slower than the plan of the least sum");
     }
+    if (may_copy && random_.below(6) == 0) {
+      sw::fastest_plan_options here = how;
+      here.host_bandwidth = 0;
+      const sw::fastest_plan_result alone = sw::fastest_plan(way, model_, demands, here, control);
+      if (!alone.plan.tasks) return expect(false, "no plan comes back where copies are not allowed");
+      const sw::timeline& other = alone.plan.tasks->after;
+      const bool fits =
+          static_cast<double>(other.peak.count()) + beside(alone.plan.placement.choice) <= static_cast<double>(memory);
+      check_plan(alone.plan);
+      expect(found.stopped || alone.stopped || !fits ||
+                 (holds <= static_cast<double>(memory) && line.end_to_end <= other.end_to_end),
+             "where copies are allowed the plan is slower");
+    }
     const auto fits = [&](const seen_plan& one) {
-      return one.held <= static_cast<double>(memory) && (may_copy || !is_copy(one));
+      return one.held <= static_cast<double>(memory) && (may_copy || !is_copy(one)) && (!only || one.choice == *only);
     };
     for (const seen_plan& one : seen_)
       if (fits(one)) expect_after(one.end, found.bounds.bound, "a plan that fits ends before the bound on these");
@@ -700,6 +942,7 @@ class one_step {
   sw::windows_form windows_ = {};
   std::vector<sw::assignment> placements_ = {};
   std::vector<seen_plan> seen_ = {};
+  std::vector<worth_a_copy> worth_a_copy_ = {};
   std::vector<double> by_pass_ = {};  ///< ends by the pipeline's own pass, of all placements that there are
 };
 
