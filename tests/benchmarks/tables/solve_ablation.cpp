@@ -262,7 +262,7 @@ const std::vector<way>& ways() {
        [](const settings& s, const problem& p, double t) {
          return solved(sw::lp_relaxation(sw::any_backend(sw::clp{}), s.sweeps), p, t);
        },
-       {{"llama3-1b-1d-64", some}, {"llama3-1b-1d-64-memory", some}, {"P", some}},
+       {{"tiny2-2d-4x2", some}, {"llama3-1b-1d-64", some}, {"llama3-1b-1d-64-memory", some}},
        drawn::none,
        infinity},
 #endif
@@ -271,7 +271,7 @@ const std::vector<way>& ways() {
        [](const settings& s, const problem& p, double t) {
          return solved(sw::ilp(sw::any_backend(sw::cbc{}), 0, s.sweeps), p, t);
        },
-       {{"llama3-1b-1d-64", some}, {"llama3-1b-1d-64-memory", some}, {"P", some}},
+       {{"tiny2-2d-4x2", some}, {"llama3-1b-1d-64", some}, {"llama3-1b-1d-64-memory", some}},
        drawn::none,
        infinity},
 #endif
