@@ -239,7 +239,7 @@ const std::vector<way>& ways() {
        true},
       {"budgeted",
        [](const settings& s, const problem& p, double t) { return solved(s.priced, p, t); },
-       {{"A", infinity}, {"P", infinity}, {"llama3-1b-1d-64-memory", infinity}, {"llama3-1b-2d-8x8-memory", infinity}},
+       {{"llama3-1b-1d-64-memory", infinity}, {"llama3-1b-2d-8x8-memory", infinity}},
        drawn::plain,
        infinity},
       {"elimination",
