@@ -102,7 +102,8 @@ class exact_elimination {
   exact_elimination(const placement_description<Cost>& d, const stated_form<Cost>& form, const deadline& limit) {
     placement_certificate<Cost> all;
     all.reductions.emplace_back().steps.resize(form.size());
-    number_range_ = std::make_unique<const detail::number_range>(detail::range_of(d, form, all));
+    number_range_ =
+        std::make_unique<const detail::number_range>(detail::range_of(d, detail::range_of_costs(form), all));
     if (detail::fits_128(*number_range_)) {
       begin<detail::whole_128>(d, form, limit);
     } else {

@@ -4,6 +4,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/priced_savings.hpp>
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
@@ -11,6 +12,7 @@
 #include <shardweave/solve/search/detail/proof_at_hand.hpp>
 #include <shardweave/solve/search/detail/proof_record.hpp>
 #include <shardweave/solve/search/detail/stated_multipliers.hpp>
+#include <shardweave/solve/search/detail/stated_prices.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_certificate.hpp>
@@ -168,6 +170,18 @@ TEST_SUITE("certify_placement") {
     CHECK(wrong >= at_scale(500));
     CHECK(refused == wrong);
   }
+  TEST_CASE("what a reduction moves from a table to the costs of an end is part of a message") {
+    // one vertex is eliminated into two others, whose table the solver splits otherwise than the checker does
+    const auto stated =
+        shardweave_test::draw_problem<double>(582, {.impossible = false, .max_vertices = 9, .max_assignments = 2048});
+    const auto best = shardweave_test::brute_force(stated);
+    const auto problem = compiled(stated.description);
+    REQUIRE(problem);
+    const auto c = sw::certify_placement(*problem, *best.objective);
+    CHECK(!c.reductions.empty());
+    CHECK(sw::check_certificate(stated.description, c).accepted);
+    CHECK(sw::proves(c.lower_bound, *best.objective));
+  }
   TEST_CASE_TEMPLATE("where savings count optima are proven, and never more", Cost, double, std::int64_t) {
     std::size_t feasible = 0, saving = 0, proven = 0, refuted = 0, impossible = 0;
     for (std::uint64_t seed = 0; seed < at_scale(300); ++seed) {
@@ -201,6 +215,26 @@ TEST_SUITE("certify_placement") {
     CHECK(saving > at_scale(80));
     CHECK(proven == feasible);
     CHECK(refuted == impossible);
+  }
+  TEST_CASE("prices of savings are stated to the nearest unit: one that lacks a rounding error of all is all") {
+    std::size_t priced = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      CAPTURE(seed);
+      const auto problem = compiled(shardweave_test::draw_savings_problem<double>(seed).description);
+      if (!problem || problem->savings() == nullptr) continue;
+      const sw::priced_savings<double> savings(*problem->description());
+      const sw::detail::stated_prices in_positions(savings.layout(), savings.channels(), *problem);
+      const std::size_t numbers = problem->savings()->channels * problem->savings()->slots();
+      for (const double price : {1 - 1e-9, 0.25 + 1e-9, 0.25 - 1e-9, 1e-9}) {
+        std::vector<double> chain(numbers, price);
+        const sw::savings_prices stated = in_positions(chain);
+        const std::int64_t one = std::int64_t{1} << stated.bits, near = price > 0.5 ? one : price < 0.1 ? 0 : one / 4;
+        for (const auto& run : stated.runs) CHECK((run.price == near || run.price == 0 || run.price == one));
+        for (const double p : chain) CHECK(p == std::ldexp(static_cast<double>(near), -stated.bits));
+        priced += stated.runs.empty() ? 0U : 1U;
+      }
+    }
+    CHECK(priced > 10);
   }
   TEST_CASE("equal calls give equal certificates, and a stop leaves one that holds") {
     const auto stated = shardweave_test::draw_problem<double>(11, {.budgets = false, .timed = false});

@@ -40,11 +40,9 @@ struct number_range {
   return std::isfinite(range.magnitude) && std::ldexp(range.magnitude + 1, range.bits) < 0x1p122;
 }
 
-/// The precision and magnitude that a check needs.
-/// \pre the certificate has the problem's shape
+/// The precision of a problem's costs, and a bound on their sums.
 template <cost_value Cost>
-[[nodiscard]] number_range range_of(const placement_description<Cost>& d, const stated_form<Cost>& form,
-                                    const placement_certificate<Cost>& c) {
+[[nodiscard]] number_range range_of_costs(const stated_form<Cost>& form) {
   number_range range;
   const auto most_of = [&](auto&& costs) {
     double most = 0;
@@ -78,7 +76,15 @@ template <cost_value Cost>
   }
   for (const auto& p : form.pairs()) range.add(of_table[p.table], 4);
   range.bits += form.bits();
+  return range;
+}
 
+/// The precision and magnitude that a check needs.
+/// \param range  those of the problem's costs, the larger ones at any of the certificate's prices of savings
+/// \pre the certificate has the problem's shape
+template <cost_value Cost>
+[[nodiscard]] number_range range_of(const placement_description<Cost>& d, number_range range,
+                                    const placement_certificate<Cost>& c) {
   for (const budget& b : d.constraints.budgets) {
     int& bits = range.usage.emplace_back();
     for (const budget_term& term : b.terms)

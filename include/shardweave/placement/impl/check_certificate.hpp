@@ -15,7 +15,6 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <deque>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -35,24 +34,58 @@ template <cost_value Cost>
   return {digits, std::to_chars(digits, digits + sizeof digits, c).ptr};
 }
 
+/// The stated problem at prices of savings, one at a time: a certificate may have many lists of prices, and each of
+/// few.
+template <cost_value Cost>
+class priced_forms {
+ public:
+  /// \pre both outlive this object
+  priced_forms(const placement_description<Cost>& d, const placement_certificate<Cost>& c) : d_(d), c_(c) {
+    if (!c.savings.empty()) savings_.emplace(d);
+  }
+
+  /// What is wrong with a list of prices.
+  [[nodiscard]] complaint complaint_about(std::size_t number) const {
+    return savings_->complaint_about(c_.savings[number]);
+  }
+  /// The problem at a list of prices, until the next call. \pre nothing is wrong with it
+  [[nodiscard]] const stated_form<Cost>& operator()(std::size_t number) {
+    form_.reset();
+    costs_.emplace(savings_->costs_at(c_.savings[number]));
+    return form_.emplace(d_, &*costs_);
+  }
+
+ private:
+  const placement_description<Cost>& d_;
+  const placement_certificate<Cost>& c_;
+  std::optional<priced_savings<Cost>> savings_ = std::nullopt;
+  std::optional<costs_in_place<Cost>> costs_ = std::nullopt;
+  std::optional<stated_form<Cost>> form_ = std::nullopt;
+};
+
 /// Checks the cases of a certificate one after another.
-/// \param forms   the problem, then the problem at each of the certificate's prices of savings
-/// \param claims  whether its claim counts
-/// \param limit   results after it are not used
+/// \param at_prices  the problem at each of the certificate's prices of savings
+/// \param claims     whether its claim counts
+/// \param limit      results after it are not used
 template <cost_value Cost, class Whole>
-[[nodiscard]] certificate_verdict<Cost> checked(const placement_description<Cost>& d,
-                                                const std::deque<stated_form<Cost>>& forms, const number_range& range,
+[[nodiscard]] certificate_verdict<Cost> checked(const placement_description<Cost>& d, const stated_form<Cost>& form,
+                                                priced_forms<Cost>& at_prices, const number_range& range,
                                                 const placement_certificate<Cost>& c, bool claims,
                                                 const deadline& limit) {
-  const stated_form<Cost>& form = forms.front();
-  std::deque<exact_reduction<Cost, Whole>> at_prices;
-  for (const stated_form<Cost>& one : forms) at_prices.emplace_back(d, one, range, limit);
-  const exact_reduction<Cost, Whole>& reduction = at_prices.front();
+  const exact_reduction<Cost, Whole> reduction(d, form, range, limit);
   const exact_check<Cost, Whole> exact(d, form, range, limit);
   // savings count at the prices of the multipliers, in problems that are never reduced
+  std::optional<std::uint32_t> priced_by;
+  std::shared_ptr<const exact_problem<Whole>> priced;
   const auto on = [&](const placement_multipliers& m,
                       const std::shared_ptr<const exact_problem<Whole>>& p) -> const exact_problem<Whole>& {
-    return m.savings ? *at_prices[*m.savings + 1].whole() : *p;
+    if (!m.savings) return *p;
+    if (priced_by != m.savings) {
+      priced.reset();
+      priced = exact_reduction<Cost, Whole>(d, at_prices(*m.savings), range, limit).whole();
+      priced_by = m.savings;
+    }
+    return *priced;
   };
   certificate_verdict<Cost> verdict{.bound = forbidden<Cost>};
   std::optional<Whole> least;
@@ -168,10 +201,9 @@ template <cost_value Cost>
   const auto fails = [](const std::string& what) { return certificate_verdict<Cost>{.failure = what}; };
   const std::string too_late = "cases[0] was not checked before the stop";
   if (limit.expired()) return fails(too_late);
-  std::deque<stated_form<Cost>> forms;
-  forms.emplace_back(d, other);
+  const stated_form<Cost> form(d, other);
   if (limit.expired()) return fails(too_late);
-  const certificate_shape<Cost> shape(d, forms.front());
+  const certificate_shape<Cost> shape(d, form);
   const auto at = [](const char* list, std::size_t i, const std::string& what) {
     return std::string(list) + "[" + std::to_string(i) + "] " + what;
   };
@@ -179,16 +211,9 @@ template <cost_value Cost>
     return fails("counts savings in form '" + std::string(name_of(c.counted)) + "', but the problem in form '" +
                  std::string(name_of(d.counted)) + "', or with other settings");
   if (c.counted == savings_form::off && !c.savings.empty()) return fails("has prices of savings that do not count");
-  std::deque<costs_in_place<Cost>> priced;  // outlives the forms' use of it
-  if (!c.savings.empty()) {
-    const priced_savings<Cost> savings(d);
-    for (std::size_t i = 0; i < c.savings.size(); ++i) {
-      if (auto wrong = savings.complaint_about(c.savings[i])) return fails(at("savings", i, *wrong));
-      priced.push_back(savings.costs_at(c.savings[i]));
-      forms.emplace_back(d, &priced.back());
-      if (limit.expired()) return fails(too_late);
-    }
-  }
+  priced_forms<Cost> at_prices(d, c);
+  for (std::size_t i = 0; i < c.savings.size(); ++i)
+    if (auto wrong = at_prices.complaint_about(i)) return fails(at("savings", i, *wrong));
   for (std::size_t i = 0; i < c.ruled_out.size(); ++i)
     if (auto wrong = shape.of(c.ruled_out[i])) return fails(at("ruled_out", i, *wrong));
   for (std::size_t i = 0; i < c.multipliers.size(); ++i)
@@ -204,15 +229,17 @@ template <cost_value Cost>
   if (c.cutoff && (is_forbidden(*c.cutoff) || !(*c.cutoff >= c.lower_bound)))
     return fails("the cutoff is " + text_of(*c.cutoff) + ", expected a number no less than the lower bound");
   if (limit.expired()) return fails(too_late);
-  number_range range = range_of(d, forms.front(), c);
-  for (std::size_t i = 1; i < forms.size(); ++i) {
-    const number_range one = range_of(d, forms[i], c);
-    range.bits = std::max(range.bits, one.bits);
-    range.magnitude = std::max(range.magnitude, one.magnitude);
+  number_range of_costs = range_of_costs(form);
+  for (std::size_t i = 0; i < c.savings.size(); ++i) {
+    if (limit.expired()) return fails(too_late);
+    const number_range one = range_of_costs(at_prices(i));
+    of_costs.bits = std::max(of_costs.bits, one.bits);
+    of_costs.magnitude = std::max(of_costs.magnitude, one.magnitude);
   }
   if (limit.expired()) return fails(too_late);
-  return fits_128(range) ? checked<Cost, whole_128>(d, forms, range, c, claims, limit)
-                         : checked<Cost, whole_of_any_size>(d, forms, range, c, claims, limit);
+  const number_range range = range_of(d, std::move(of_costs), c);
+  return fits_128(range) ? checked<Cost, whole_128>(d, form, at_prices, range, c, claims, limit)
+                         : checked<Cost, whole_of_any_size>(d, form, at_prices, range, c, claims, limit);
 }
 }  // namespace detail
 

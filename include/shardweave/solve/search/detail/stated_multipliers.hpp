@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -104,10 +105,11 @@ class stated_multipliers {
                                  -dual.of_class[offsets[e] + t.row_classes() + t.column_class(l)]);
       const std::size_t at = form_->pair_between(unknown(one.first), unknown(one.second));
       has_edge[at] = 1;
-      if (base == nullptr) continue;
       const auto add = [&](const std::vector<std::pair<strategy, double>>& more) {
         for (std::size_t l = 0; l < more.size(); ++l) one.amounts[l].second += more[l].second;
       };
+      if constexpr (!std::same_as<Form, stated_form<Cost>>) add(moved_to_second(at, origin, edge, t));
+      if (base == nullptr) continue;
       if constexpr (std::same_as<Form, stated_form<Cost>>)
         add(taken_off_second(*in_base->form_, at, kept[one.first], kept[one.second]));
       // costs without prices were folded, what prices subtract was not
@@ -148,6 +150,49 @@ class stated_multipliers {
   [[nodiscard]] const Form& form() const { return *form_; }
 
  private:
+  /// What a reduction moved from a table to the costs of its second end, which what eliminations leave has in the
+  /// table: the two differ by a cost for each end.
+  template <class C>
+  [[nodiscard]] std::vector<std::pair<strategy, double>> moved_to_second(std::size_t at, const variable_origin& origin,
+                                                                         const compact_edge& edge,
+                                                                         const cost_table<C>& t) const {
+    const auto& [first, of_first] = origin[edge.first];
+    const auto& [second, of_second] = origin[edge.second];
+    std::vector<std::optional<double>> of_row(t.rows()), of_column(t.columns());
+    const auto difference = [&](strategy k, strategy l) -> std::optional<double> {
+      const C cost = t(k, l);
+      if (is_forbidden(cost)) return std::nullopt;
+      const double whole = form_->cost_of_pair(at, stated(first, of_first[k]), stated(second, of_second[l]));
+      return std::isfinite(whole) ? std::optional(whole - static_cast<double>(cost)) : std::nullopt;
+    };
+    // from row to column and back, over what is not forbidden
+    std::vector<strategy> rows;
+    for (strategy begin = 0; begin < t.rows(); ++begin) {
+      if (of_row[begin]) continue;
+      of_row[begin] = 0;
+      rows.push_back(begin);
+      while (!rows.empty()) {
+        const strategy k = rows.back();
+        rows.pop_back();
+        for (strategy l = 0; l < t.columns(); ++l) {
+          if (of_column[l]) continue;
+          const auto known = difference(k, l);
+          if (!known) continue;
+          of_column[l] = *known - *of_row[k];
+          for (strategy other = 0; other < t.rows(); ++other)
+            if (const auto next = of_row[other] ? std::nullopt : difference(other, l)) {
+              of_row[other] = *next - *of_column[l];
+              rows.push_back(other);
+            }
+        }
+      }
+    }
+    std::vector<std::pair<strategy, double>> result;
+    for (strategy l = 0; l < t.columns(); ++l)
+      result.emplace_back(stated(second, of_second[l]), of_column[l].value_or(0));
+    return result;
+  }
+
   /// What prices of savings subtract from a pair where it depends on the second end alone, in whose unary costs it is.
   /// \param base  the form without prices
   [[nodiscard]] std::vector<std::pair<strategy, double>> taken_off_second(const stated_form<Cost>& base, std::size_t at,

@@ -39,7 +39,7 @@ class stated_prices {
     }
   }
 
-  /// Rounds the prices, in `chain` as well.
+  /// Rounds the prices to the nearest unit, in `chain` as well.
   [[nodiscard]] savings_prices operator()(std::vector<double>& chain) const {
     constexpr std::int64_t one = std::int64_t{1} << bits;
     savings_prices result{.bits = bits};
@@ -47,7 +47,7 @@ class stated_prices {
       std::vector<std::int64_t> whole(slots_);
       for (std::size_t s = 0; s < slots_ && number_of_[c] != none; ++s) {
         double& price = chain[number_of_[c] * slots_ + s];
-        whole[s] = std::clamp<std::int64_t>(rounded_down(price, bits), 0, one);
+        whole[s] = std::clamp<std::int64_t>(std::llround(std::ldexp(price, bits)), 0, one);
         price = std::ldexp(static_cast<double>(whole[s]), -bits);
       }
       std::int64_t before = 0;
