@@ -21,6 +21,7 @@
 #include <support/scale.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -235,6 +236,29 @@ TEST_SUITE("certify_placement") {
       }
     }
     CHECK(priced > 10);
+  }
+  TEST_CASE("the time may be up anywhere in a check of a proof with prices of savings: then it was not checked") {
+    std::size_t with_cases = 0, ended = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      CAPTURE(seed);
+      const auto stated = shardweave_test::draw_savings_problem<double>(seed);
+      const auto problem = compiled(stated.description);
+      if (!problem) continue;
+      const auto c = sw::certify_placement(*problem);
+      if (c.cases.size() < 2) continue;
+      ++with_cases;
+      const auto begin = std::chrono::steady_clock::now();
+      CHECK(sw::proven_by<double>(stated.description, c).accepted);
+      const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begin;
+      for (int i = 0; i < 40; ++i) {
+        const auto verdict =
+            sw::proven_by<double>(stated.description, c, nullptr, {.seconds = whole.count() * (i + 0.5) / 40});
+        ended += verdict.accepted ? 0U : 1U;
+        if (!verdict.accepted) CHECK(verdict.failure.find("was not checked before the stop") != std::string::npos);
+      }
+    }
+    CHECK(with_cases > 5);
+    CHECK(ended > 0);
   }
   TEST_CASE("equal calls give equal certificates, and a stop leaves one that holds") {
     const auto stated = shardweave_test::draw_problem<double>(11, {.budgets = false, .timed = false});

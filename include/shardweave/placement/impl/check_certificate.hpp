@@ -146,7 +146,9 @@ template <cost_value Cost, class Whole>
     if (one.multipliers && !one.cases.empty()) {
       const placement_multipliers& m = c.multipliers[*one.multipliers];
       auto less = std::make_shared<strategies_left>(*left);
-      if (const auto changed = exact.narrow(m, c, on(m, at.problem), *less); !changed.empty()) {
+      const exact_problem<Whole>& on_prices = on(m, at.problem);
+      if (limit.expired()) return ends_at(step);  // it may be a part of the problem
+      if (const auto changed = exact.narrow(m, c, on_prices, *less); !changed.empty()) {
         p.propagate(*less, changed);
         rests_on_cutoff = rests_on_cutoff || !m.only_limits;
       }
@@ -156,7 +158,9 @@ template <cost_value Cost, class Whole>
     }
     if (one.multipliers) {
       const placement_multipliers& m = c.multipliers[*one.multipliers];
-      const std::optional<Whole> found = exact.bound(m, on(m, at.problem), *left);
+      const exact_problem<Whole>& on_prices = on(m, at.problem);
+      if (limit.expired()) return ends_at(step);
+      const std::optional<Whole> found = exact.bound(m, on_prices, *left);
       if (limit.expired()) return ends_at(step);
       if (found && m.only_limits) return fails(step, "is not shown to break a limit, which only_limits is for");
       if (found && (!least || *found < *least)) least = found;
