@@ -2,6 +2,7 @@
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/device_presets.hpp>
 #include <shardweave/cost/roofline.hpp>
+#include <shardweave/lowering/detail/held_sizes.hpp>
 #include <shardweave/lowering/held_values_of.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_work.hpp>
@@ -183,6 +184,27 @@ TEST_SUITE("held_values_of") {
     };
     compare(planned(2));
     compare(planned(2, 128));  // what runs holds more than what is read later
+  }
+
+  TEST_CASE("results of the moment that nothing reads are not told: where it is made again they take no memory") {
+    // attention without a backward part, beside a value that is read behind it: nothing reads its second result
+    sw::graph_builder b("attention and what it is added to");
+    const auto w = b.parameter("w", {{32, 32}, sw::dtype::bf16});
+    const auto x = b.einsum("bhsk,kn->bhsn", {b.input("x", {{2, 1, 64, 32}, sw::dtype::bf16}), w});
+    const auto y = b.einsum("bhsk,kn->bhsn", {x, w});
+    b.result(b.add(x, b.getitem(b.sdpa(y, y, y), 0)));
+    const auto device = sw::find_device("h100");
+    const sw::spmd_cost_model model(sw::insert_aliases(b.finish()), sw::device_mesh({2}), sw::roofline{device},
+                                    sw::alpha_beta(device));
+    const sw::held_values held = sw::held_values_of(model, {}, 0);
+    const auto& moment = model.operations().operations[held.moment];
+    REQUIRE(moment.op == "sdpa");
+    REQUIRE(moment.outputs.size() > 1);
+    std::vector<std::vector<double>> told;
+    for (const sw::held_form& form : held.at_work)
+      if (form.vertex == held.moment) told.push_back(form.bytes);
+    REQUIRE(told.size() == 2);  // the first result, and the argument
+    CHECK(told[0] == sw::detail::sizes_by_strategy(model, held.moment, 0));
   }
 
   TEST_CASE("a gradient that is repeated for every element takes the memory of what is repeated") {

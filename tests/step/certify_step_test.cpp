@@ -1,4 +1,5 @@
 #include "step/stated_step.hpp"
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/step/certify_step.hpp>
 #include <shardweave/step/step_certificate.hpp>
@@ -13,6 +14,7 @@
 #include <limits>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace certify_step_tests {
 namespace {
@@ -64,15 +66,20 @@ TEST_SUITE("certify step") {
       std::stop_source stop;
       stop.request_stop();
       const auto whole = sw::certify_step(bounds, s.problem, s.work);
-      const auto brief = sw::certify_step(bounds, s.problem, s.work, {}, {.stop = stop.get_token()});
+      std::vector<sw::step_certificate> proofs{whole};
+      try {
+        proofs.push_back(sw::certify_step(bounds, s.problem, s.work, {}, {.stop = stop.get_token()}));
+      } catch (const sw::error& e) {  // on a slow machine nothing is checked in the moment after a stop
+        CHECK(e.category() == sw::error_category::stopped);
+      }
       const auto best = static_cast<double>(tiny_steps::best_step(s.model));
-      for (const sw::step_certificate& c : {whole, brief}) {
+      for (const sw::step_certificate& c : proofs) {
         CHECK(c.weights.size() == c.claims.size());
         const auto verdict = sw::check_certificate(*s.problem.description(), s.work, c);
         if (verdict.accepted) CHECK(verdict.bound <= best);
       }
       CHECK(sw::check_certificate(*s.problem.description(), s.work, whole).accepted);
-      CHECK(brief.placement.lower_bound <= whole.placement.lower_bound + 1e-6);
+      CHECK(proofs.back().placement.lower_bound <= whole.placement.lower_bound + 1e-6);
     }
   }
 }

@@ -160,6 +160,17 @@ class held_value_reader {
     for (std::size_t g = 0; g < groups.size(); ++g)
       if (is_at_work[g] == 0) add(groups[g], groups, own);
   }
+  /// Whether anything but a view reads a result.
+  /// \param g  the result with all views of it
+  [[nodiscard]] bool is_read(std::uint32_t v, std::size_t k, const group& g,
+                             const std::vector<std::vector<std::uint32_t>>& own) const {
+    for (const std::uint32_t m : g.members)
+      for (const edge& e : edges_.out(m)) {
+        if (m == v && model_.element(e) != k) continue;
+        if (own[e.target].size() != 1 || own[e.target][0] != own[v][k]) return true;
+      }
+    return false;
+  }
   /// Adds the arguments and results of the moment's operation, which are in memory while it runs. Views of what is
   /// always held, and views that repeat elements, are left out.
   /// \returns by group: whether it is among them
@@ -167,8 +178,10 @@ class held_value_reader {
     const std::uint32_t m = result_.moment;
     std::vector<char> is_at_work(groups.size());
     for (std::size_t k = 0; k < op(m).outputs.size(); ++k) {
-      result_.at_work.push_back({m, sizes(m, k)});
       is_at_work[own[m][k]] = 1;
+      // a repetition keeps none of several results that nothing reads
+      if (op(m).outputs.size() == 1 || is_read(m, k, groups[own[m][k]], own))
+        result_.at_work.push_back({m, sizes(m, k)});
     }
     for (const edge& e : edges_.in(m)) {
       if (own[e.source].empty()) continue;
