@@ -5,7 +5,8 @@ branch left the one it was cloned from, or else the commit before the last).
 Headers that changed are looked at together, in as many translation units as there are cores, and so are the sources of a
 folder: what they share is parsed once. What stands in lines that did not change is not told. --quick leaves out what
 follows paths through functions (clang-analyzer). After N seconds it ends, and the files that it did not get to are told.
-Ends with status 1 if there is a finding, or a file that does not compile, 2 without clang-tidy 19 or later."""
+Ends with status 1 if there is a finding, or a file that does not compile, 2 without clang-tidy 19 or later or the
+commit."""
 import argparse
 import concurrent.futures
 import json
@@ -95,7 +96,11 @@ def main() -> int:
     arguments.add_argument("--quick", action="store_true")
     asked = arguments.parse_args()
     end = time.monotonic() + asked.seconds
-    lines = changed_lines(asked.base or left_at())
+    base = asked.base or left_at()
+    if not git("rev-parse", "-q", "--verify", base + "^{commit}"):
+        print(f"tidy.py: there is no commit '{base}' here", file=sys.stderr)
+        return 2
+    lines = changed_lines(base)
     checks = ["--checks=-clang-analyzer-*"] if asked.quick else []
     found = 0
     left: list[str] = []

@@ -356,46 +356,6 @@ class elimination {
     for (const auto& [from, to] : {std::pair(u, y), std::pair(y, u)})
       if (shared->forbids && keep_partners(tables_[from].at(to), left_[from], left_[to])) changed_.insert(to);
   }
-  [[nodiscard]] static table turned(const table& t) {
-    table result{t.column_class, t.row_class, t.columns, t.rows, {}, {}, t.forbids};
-    for (std::size_t j = 0; j < t.columns; ++j)
-      for (std::size_t i = 0; i < t.rows; ++i) {
-        result.costs.push_back(t.costs[i * t.columns + j]);
-        result.allowed.push_back(t.allowed[i * t.columns + j]);
-      }
-    return result;
-  }
-  /// \param a  as the end sees it whose rows `b` has
-  [[nodiscard]] static table sum(const side& a, const table& b) {
-    table result;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> rows, columns;  // per class: those of both
-    const auto joined = [](std::size_t count, auto class_of, const std::vector<std::uint32_t>& other,
-                           std::vector<std::uint32_t>& of, auto& classes) {
-      std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
-      for (std::size_t s = 0; s < count; ++s) {
-        const std::pair<std::uint32_t, std::uint32_t> key{class_of(s), other[s]};
-        const auto [at, fresh] = known.try_emplace(key, static_cast<std::uint32_t>(classes.size()));
-        if (fresh) classes.push_back(key);
-        of.push_back(at->second);
-      }
-    };
-    joined(
-        b.row_class.size(), [&](std::size_t s) { return a.own_class(s); }, b.row_class, result.row_class, rows);
-    joined(
-        b.column_class.size(), [&](std::size_t s) { return a.other_class(s); }, b.column_class, result.column_class,
-        columns);
-    result.rows = rows.size();
-    result.columns = columns.size();
-    for (const auto& [ia, ib] : rows)
-      for (const auto& [ja, jb] : columns) {
-        const std::size_t at = ib * b.columns + jb;
-        const bool allowed = a.allows(ia, ja) && b.allowed[at] != 0;
-        result.allowed.push_back(allowed ? 1 : 0);
-        result.forbids = result.forbids || !allowed;
-        result.costs.push_back(allowed ? Number(a.cost(ia, ja) + b.costs[at]) : Number(0));
-      }
-    return result;
-  }
 
   exact_problem<Number> p_;
   strategies_left left_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/detail/arc_consistency.hpp>
+#include <shardweave/placement/detail/summed_table.hpp>
 #include <shardweave/placement/stated_form.hpp>
 
 #include <algorithm>
@@ -15,40 +16,6 @@
 /// The problem that the steps of a proof are about: sums of costs as numbers, and what eliminations leave of them.
 
 namespace shardweave::inline v0::detail {
-
-/// The sum of the tables between two unknowns, by classes of strategies that it does not tell apart.
-template <class Number>
-struct summed_table {
-  std::vector<std::uint32_t> row_class = {}, column_class = {};  ///< per strategy of the first and of the second
-  std::size_t rows = 0, columns = 0;                             ///< number of classes
-  std::vector<Number> costs = {};                                ///< rows times columns; 0 where it is not allowed
-  std::vector<char> allowed = {};
-  bool forbids = false;  ///< whether some pair is not allowed
-};
-
-/// A table as one of its ends sees it.
-template <class Number>
-struct table_side {
-  std::shared_ptr<const summed_table<Number>> table;
-  bool is_second = false;  ///< whether this end is the table's second
-
-  [[nodiscard]] std::size_t own_classes() const { return is_second ? table->columns : table->rows; }
-  [[nodiscard]] std::size_t other_classes() const { return is_second ? table->rows : table->columns; }
-  [[nodiscard]] std::uint32_t own_class(std::size_t s) const {
-    return is_second ? table->column_class[s] : table->row_class[s];
-  }
-  [[nodiscard]] std::uint32_t other_class(std::size_t s) const {
-    return is_second ? table->row_class[s] : table->column_class[s];
-  }
-  [[nodiscard]] bool allows(std::size_t own, std::size_t other) const { return table->allowed[at(own, other)] != 0; }
-  [[nodiscard]] const Number& cost(std::size_t own, std::size_t other) const { return table->costs[at(own, other)]; }
-  [[nodiscard]] bool forbids() const { return table->forbids; }
-
- private:
-  [[nodiscard]] std::size_t at(std::size_t own, std::size_t other) const {
-    return is_second ? other * table->columns + own : own * table->columns + other;
-  }
-};
 
 /// A row of a budget that is kept where unknowns are eliminated: what all usage is at least (for a lower limit: at
 /// most).

@@ -29,8 +29,21 @@
 
 namespace shardweave::inline v0::detail {
 
-/// The stated problem in integers, in units of 2^-bits, and what reductions leave of it. After the time limit results
-/// are meaningless.
+/// The stated problem in integers, in units of 2^-bits. After the time limit it may be a part.
+/// \pre Whole is wide enough for all sums
+template <class Whole, cost_value Cost>
+[[nodiscard]] std::shared_ptr<const exact_problem<Whole>> in_integers(const stated_form<Cost>& form,
+                                                                      const number_range& range,
+                                                                      const deadline& limit) {
+  const auto of_cost = [&](Cost c, std::int64_t times) {
+    if (times == 0 || is_forbidden(c)) return Whole(0);
+    return Whole(whole_of<Whole>(c, range.bits - form.bits()) * Whole(times));
+  };
+  return std::make_shared<const exact_problem<Whole>>(
+      in_numbers<Whole>(form, of_cost, [&limit] { return limit.expired(); }));
+}
+
+/// The stated problem in integers, and what reductions leave of it. After the time limit results are meaningless.
 /// \pre Whole is wide enough for all sums; all references outlive this object
 template <cost_value Cost, class Whole>
 class exact_reduction {
@@ -43,9 +56,7 @@ class exact_reduction {
         form_(form),
         range_(range),
         limit_(limit),
-        whole_(std::make_shared<const problem>(in_numbers<Whole>(
-            form, [this](Cost c, std::int64_t times) { return of_cost(c, times); },
-            [&limit] { return limit.expired(); }))),
+        whole_(in_integers<Whole>(form, range, limit)),
         room_(room_beside(*whole_)) {}
 
   /// All of the problem.
@@ -101,11 +112,6 @@ class exact_reduction {
     for (const budget& b : d_.constraints.budgets)
       for (const budget_term& term : b.terms) stated += term.usage.size();
     return number_room(std::max(least_room, times_stated * stated));
-  }
-
-  [[nodiscard]] Whole of_cost(Cost c, std::int64_t times) const {
-    if (times == 0 || is_forbidden(c)) return Whole(0);
-    return whole_of<Whole>(c, range_.bits - form_.bits()) * Whole(times);
   }
 
   /// Keeps the rows that a reduction names, and no others. \returns what is wrong

@@ -82,7 +82,7 @@ template <cost_value Cost, class Whole>
     if (!m.savings) return *p;
     if (priced_by != m.savings) {
       priced.reset();
-      priced = exact_reduction<Cost, Whole>(d, at_prices(*m.savings), range, limit).whole();
+      priced = in_integers<Whole>(at_prices(*m.savings), range, limit);
       priced_by = m.savings;
     }
     return *priced;
