@@ -31,6 +31,11 @@ for archive in "$tests"/data/t*.tar.xz; do tar -xJf "$archive" -C "$work/data"; 
 flags=(-std=c++20 -O0 -I "$tests" -isystem /usr/include/eigen3 -D "SHARDWEAVE_SOURCE_DIR=\"$work\"" -D "SHARDWEAVE_TEST_DATA=\"$work/data\""
        -D DOCTEST_CONFIG_SUPER_FAST_ASSERTS -D DOCTEST_CONFIG_NO_TRY_CATCH_IN_ASSERTS -D DOCTEST_CONFIG_VOID_CAST_EXPRESSIONS=)
 compile() { "${CXX:-g++}" "${flags[@]}" "$@"; }
+libraries=(-lz)
+if echo '#include <glpk.h>' | compile -x c++ -fsyntax-only - 2>/dev/null; then  # without it what asks GLPK tries no backend
+  flags+=(-D SHARDWEAVE_HAS_GLPK)
+  libraries+=(-lglpk -pthread)
+fi
 echo '#include <boost/json/src.hpp>' >"$work/json.cpp"
 compile -c "$work/json.cpp" -o "$work/json.o"
 compile -c "$tests/main.cpp" -o "$work/main.o"
@@ -38,7 +43,7 @@ compile -c "$tests/main.cpp" -o "$work/main.o"
 # run TEST INCLUDE: passes, fails (so does what never ends), or does not even compile
 run() {
   local program=$work/program
-  compile -I "$2" "$tests/$1_test.cpp" "$work/main.o" "$work/json.o" -lz -o "$program" 2>"$work/errors" || { echo "not compiled"; return; }
+  compile -I "$2" "$tests/$1_test.cpp" "$work/main.o" "$work/json.o" "${libraries[@]}" -o "$program" 2>"$work/errors" || { echo "not compiled"; return; }
   if SHARDWEAVE_SHARED=/nonexistent timeout 1800 "$program" --abort-after=1 >"$work/output" 2>&1; then echo passes; else echo fails; fi
 }
 

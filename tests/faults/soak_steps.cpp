@@ -2,6 +2,7 @@
 // search for the fastest plan. Costs are added up anew, placements tried one by one, timelines made by a second
 // simulator, what is made again followed back to what it repeats; no plan that is seen anywhere may end before a bound.
 #include "soak.hpp"
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/device_presets.hpp>
@@ -502,7 +503,8 @@ class one_step {
     }
     about = case_ + ", " + std::string(sw::name_of(d.counted));
     expect(most <= best + 1e-7 * std::max(1.0, std::abs(best)),
-           "the bound of " + of_most + " is above the answer of " + of_best);
+           "the bound of " + of_most + ", " + sw::number_text(most) + ", is above the answer of " + of_best + ", " +
+               sw::number_text(best));
     const auto proof = sw::certify_placement(problem, best, {}, limit());
     const auto verdict = sw::check_certificate(d, proof);
     expect(verdict.accepted, "its certificate is refused: " + verdict.failure);

@@ -211,6 +211,20 @@ TEST_SUITE("predict_training") {
     CHECK(error("memory_error", "p90") < 5);
   }
 
+  TEST_CASE("so are those of another device") {
+    const temporary_folder folder;
+    const auto run = run_program(
+        "predict_training", SHARDWEAVE_SOURCE_DIR "/tests/data/measured/later_steps_h200.csv --json", folder.path());
+    REQUIRE(run.status == 0);
+    const auto line = boost::json::parse(run.out).as_object();
+    CHECK(line.at("predicted").to_number<int>() == 10);
+    const auto error = [&](const char* of, const char* which) { return line.at(of).at(which).to_number<double>(); };
+    CHECK(error("step_error", "median") < 2);
+    CHECK(error("step_error", "p90") < 6);
+    CHECK(error("memory_error", "median") < 3);
+    CHECK(error("memory_error", "p90") < 9);
+  }
+
   TEST_CASE("a table that is none is refused by its line") {
     const temporary_folder folder;
     std::ofstream(folder / "t.csv") << "id\na\n";

@@ -6,6 +6,7 @@
 #include <support/scale.hpp>
 #include <support/tried_backends.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -56,6 +57,57 @@ knapsack random_knapsack(std::uint64_t seed, std::size_t items) {
     for (std::size_t w = room; w >= weight[i]; --w) best[w] = std::max(best[w], best[w - weight[i]] + gain[i]);
   }
   result.optimum = -best[room];
+  return result;
+}
+
+/// Groups of choices, of each of which one is taken, under limits whose weights reach from 1e-12 to 9 and to which no
+/// choice comes nearer than 0.005; and the optimum by trying them all, infinite if there is none.
+struct weighed_choices {
+  sw::linear_model model;
+  double optimum = infinity;
+};
+weighed_choices random_choices(std::uint64_t seed) {
+  sw::random_source random(seed);
+  weighed_choices result;
+  const std::size_t groups = 3 + random.below(3), each = 2 + random.below(3), columns = groups * each;
+  for (std::size_t j = 0; j < columns; ++j) {
+    const double cost = 1000 * static_cast<double>(random.below(1000));
+    result.model.add_column({0, 1, random.chance(0.25) ? cost / 1000 : cost, true});
+  }
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::uint32_t row = result.model.add_row({1, 1});
+    for (std::size_t k = 0; k < each; ++k) result.model.add_entry(row, static_cast<std::uint32_t>(g * each + k), 1);
+  }
+  std::size_t choices = 1;
+  for (std::size_t g = 0; g < groups; ++g) choices *= each;
+  const auto sum = [&](std::size_t choice, const auto& of_column) {
+    double total = 0;
+    for (std::size_t g = 0; g < groups; ++g, choice /= each) total += of_column(g * each + choice % each);
+    return total;
+  };
+  std::vector<char> allowed(choices, 1);
+  for (std::size_t limits = 1 + random.below(4); limits > 0; --limits) {
+    std::vector<double> weight(columns), used(choices);
+    for (double& w : weight) {
+      if (random.chance(1.0 / 3)) continue;
+      w = static_cast<double>(1 + random.below(9)) * (random.chance(1.0 / 6) ? -1 : 1);
+      if (random.chance(1.0 / 3)) w *= std::pow(10, -12 * random.unit());
+    }
+    for (std::size_t c = 0; c < choices; ++c) used[c] = sum(c, [&](std::size_t j) { return weight[j]; });
+    std::vector<double> sorted = used;
+    std::sort(sorted.begin(), sorted.end());
+    const std::size_t at = random.below(choices - 1);
+    if (sorted[at + 1] - sorted[at] < 0.01) continue;
+    const double most = (sorted[at] + sorted[at + 1]) / 2;
+    const std::uint32_t row = result.model.add_row({-infinity, most});
+    for (std::size_t j = 0; j < columns; ++j) result.model.add_entry(row, static_cast<std::uint32_t>(j), weight[j]);
+    for (std::size_t c = 0; c < choices; ++c)
+      if (used[c] > most) allowed[c] = 0;
+  }
+  for (std::size_t c = 0; c < choices; ++c)
+    if (allowed[c] != 0)
+      result.optimum =
+          std::min(result.optimum, sum(c, [&](std::size_t j) { return result.model.columns[j].objective; }));
   return result;
 }
 
@@ -158,6 +210,21 @@ TEST_SUITE("backends") {
         CHECK(out.status == sw::backend_status::optimal);
         CHECK(out.objective == doctest::Approx(k.optimum).epsilon(1e-9));
         CHECK(out.bound <= out.objective + 1e-9);
+      }
+  }
+  TEST_CASE("weights of a trillionth beside others do not change the optimum") {
+    for (const sw::any_backend& backend : tried_backends(true))
+      for (std::uint64_t seed = 1; seed <= sized(4000U, 500U); ++seed) {
+        const weighed_choices w = random_choices(seed);
+        const auto out = backend.solve(w.model);
+        CAPTURE(backend.name);
+        CAPTURE(seed);
+        if (w.optimum == infinity) {
+          CHECK(out.status == sw::backend_status::infeasible);
+        } else {
+          CHECK(out.status == sw::backend_status::optimal);
+          CHECK(out.objective == doctest::Approx(w.optimum).epsilon(1e-7));
+        }
       }
   }
   TEST_CASE("a known solution is taken, and does not keep a better one from being found") {

@@ -6,11 +6,7 @@
 #include <CbcEventHandler.hpp>
 #include <CbcHeuristic.hpp>
 #include <CbcModel.hpp>
-#include <CglClique.hpp>
-#include <CglFlowCover.hpp>
 #include <CglGomory.hpp>
-#include <CglKnapsackCover.hpp>
-#include <CglMixedIntegerRounding2.hpp>
 #include <CglProbing.hpp>
 #include <OsiClpSolverInterface.hpp>
 
@@ -59,16 +55,7 @@ inline void branch_cbc(const OsiClpSolverInterface& relaxed, const linear_model&
   engine.addCutGenerator(&probing, -1, "probing");
   CglGomory gomory;
   engine.addCutGenerator(&gomory, -98, "gomory");
-  CglKnapsackCover covers;  // for budgets
-  engine.addCutGenerator(&covers, -98, "covers");
-  CglClique cliques;
-  cliques.setStarCliqueReport(false);  // which would be printed
-  cliques.setRowCliqueReport(false);
-  engine.addCutGenerator(&cliques, -98, "cliques");
-  CglMixedIntegerRounding2 rounding;
-  engine.addCutGenerator(&rounding, -98, "rounding");
-  CglFlowCover flow;
-  engine.addCutGenerator(&flow, -98, "flow");
+  // no covers, which lose optima beside small weights; of the other generators none gains anything beside these two
   CbcRounding nearby(engine);
   engine.addHeuristic(&nearby);
   engine.setNumberStrong(5);
@@ -105,8 +92,8 @@ inline void branch_cbc(const OsiClpSolverInterface& relaxed, const linear_model&
 
 }  // namespace detail
 
-/// COIN-OR's branch and cut on top of CLP, with cover, rounding, clique and Gomory cuts; linear programs without whole
-/// numbers go to CLP as they are. Without CBC's own preprocessing of whole numbers, which takes longer than all else
+/// COIN-OR's branch and cut on top of CLP, with probing and Gomory's cuts; linear programs without whole numbers go to
+/// CLP as they are. Without CBC's own preprocessing of whole numbers, which takes longer than all else
 /// where the relaxation is nearly integral.
 ///
 /// Silent; threads may call at once. A stop is obeyed at the next iteration of the simplex method or between cuts.

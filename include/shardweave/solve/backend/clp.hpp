@@ -67,6 +67,11 @@ inline void relax_clp(ClpSimplex& engine, const linear_model& model, const backe
   engine.initialSolve(options);
   // presolve may leave traces of infeasibility, and cannot tell infeasible from unbounded; both end here
   if (!clock.expired() && (engine.status() != 0 || engine.secondaryStatus() != 0)) engine.primal(1);
+  if (engine.status() == 4) {  // it lost its way, beside small weights: once more from scratch
+    engine.allSlackBasis(true);
+    engine.setPerturbation(100);  // off
+    engine.primal(0);
+  }
   outcome.iterations += static_cast<std::size_t>(engine.numberIterations());
   const auto rows = static_cast<std::size_t>(engine.numberRows());
   const auto columns = static_cast<std::size_t>(engine.numberColumns());

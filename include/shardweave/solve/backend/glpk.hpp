@@ -155,11 +155,11 @@ class glpk_run {
       value[i + 1] = model_.entries[i].value;
     }
     glp_load_matrix(lp(), static_cast<int>(model_.entries.size()), row.data(), column.data(), value.data());
-    glp_scale_prob(lp(), GLP_SF_AUTO);
     // GLPK lets a column leave its limits by 1e-7 in its scaled units, which branch and bound has no option for;
-    // units of 2^-16 make that 1e-12 of a label
-    for (int r = 1; r <= glp_get_num_rows(lp()); ++r) glp_set_rii(lp(), r, glp_get_rii(lp(), r) * magnifier);
-    for (int j = 1; j <= glp_get_num_cols(lp()); ++j) glp_set_sjj(lp(), j, glp_get_sjj(lp(), j) / magnifier);
+    // units of 2^-16 make that 1e-12 of a label. GLPK's own scaling magnifies rows by their smallest weights: with
+    // what rounding left over among them it finds nothing where there is an optimum
+    for (int r = 1; r <= glp_get_num_rows(lp()); ++r) glp_set_rii(lp(), r, magnifier);
+    for (int j = 1; j <= glp_get_num_cols(lp()); ++j) glp_set_sjj(lp(), j, 1 / magnifier);
   }
   /// An objective of GLPK in the model's unit.
   [[nodiscard]] double objective(double value) const { return value / magnifier + model_.offset; }
@@ -238,8 +238,7 @@ class glpk_run {
     options.tol_obj = 1e-12;
     // a budget may be exceeded by its own tolerance, which makes a label of weight 1e-7 worth having
     options.tol_int = 1e-9;
-    options.mir_cuts = GLP_ON;  // for budgets
-    options.cov_cuts = GLP_ON;
+    // no cuts: rounding loses small weights, and with them optima, as covers do; neither gains anything
     options.cb_func = [](glp_tree* tree, void* self) { static_cast<glpk_run*>(self)->visit(tree); };
     options.cb_info = this;
     const int code = watched([&] { return glp_intopt(lp(), &options); });
@@ -301,7 +300,7 @@ class glpk_run {
 
 }  // namespace detail
 
-/// The GNU Linear Programming Kit: dual simplex, branch and bound with cover and rounding cuts. Good for some
+/// The GNU Linear Programming Kit: dual simplex, branch and bound without cuts. Good for some
 /// 100 000 columns; beyond that CLP or HiGHS are an order of magnitude faster.
 ///
 /// Every call runs on a thread of its own and is silent; threads may call at once. A stop is obeyed within some 10
