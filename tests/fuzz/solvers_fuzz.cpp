@@ -48,9 +48,7 @@ sw::branch_and_bound some_branch_and_bound(choices& from) {
   s.root_steps = from.one_of(steps);
   s.node_steps = from.one_of(steps);
   s.decode_every = 1 + from.below(20);
-  s.worthwhile = from.maybe() ? 0 : 0.02;
   s.polish_moves = from.below(8);
-  s.polished_size = from.below(13);
   return s;
 }
 sw::local_search some_local_search(choices& from) {

@@ -54,11 +54,9 @@ class branch_and_bound {
   bool reduces_root = true;       ///< not needed for a kernel of a `reduction`
   std::size_t root_steps = 2000;  ///< of the ascent, at the root
   std::size_t node_steps = 200;   ///< of the ascent, elsewhere, and after each removal of labels
-  std::size_t decode_every = 20;  ///< steps between two decodings to an assignment; 0: only at the end
-  double worthwhile = 0.02;       ///< share of labels that must be removed for another round at the same node
-  std::size_t polish_moves = 40;  ///< of local search, per variable of the root
-  /// Least number of variables for local search: branching finds assignments of smaller nodes sooner.
-  std::size_t polished_size = 12;
+  /// Steps between two decodings to an assignment; 0: only at the end. Less where a brief search must find one.
+  std::size_t decode_every = 20;
+  std::size_t polish_moves = 40;  ///< of local search, per variable of the root; 0 where one runs before or after this
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
@@ -71,6 +69,11 @@ class branch_and_bound {
   }
 
  private:
+  /// Share of labels that must be removed for another round at the same node: half and twice prove as much; without
+  /// such rounds proofs are lost.
+  static constexpr double worthwhile = 0.02;
+  /// Least number of variables for local search: branching finds assignments of smaller nodes sooner.
+  static constexpr std::size_t polished_size = 12;
   /// Work limit of `price_ascent::strengthen`.
   static constexpr std::size_t row_work = 1 << 22;
   /// Largest factor for which a node is left to `elimination`.
@@ -225,7 +228,7 @@ class branch_and_bound::relaxation {
   /// Local search from the best assignment of the ascent, or from its own start.
   template <class Lift>
   void polish(const compact_problem<Cost>& p, const Lift& lift, std::size_t moves) {
-    if (p.size() < options_.polished_size) return;
+    if (p.size() < polished_size) return;
     const placement_problem<Cost> part_problem(p);
     solve_control effort = limit_.rest_for_part();
     effort.iterations = std::min(moves * p.size(), control_.iterations);

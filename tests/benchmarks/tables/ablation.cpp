@@ -72,8 +72,6 @@ constexpr part parts[] = {
     {"decoding while climbing", "large", [](composition& c) { c.guided.bounding.decode_every = 1 << 30; }},
     {"moves in branch and bound", "plain",
      [](composition& c) { c.each_search([](sw::branch_and_bound& b) { b.polish_moves = 0; }); }},
-    {"fixing in branch and bound", "plain",
-     [](composition& c) { c.each_search([](sw::branch_and_bound& b) { b.worthwhile = 2; }); }},
     {"local search", "plain",
      [](composition& c) { c.polisher.sweeps = c.polisher.star_sweeps = c.polisher.effort = 0; }},
     {"stars", "plain", [](composition& c) { c.polisher.star_sweeps = 0; }},

@@ -339,11 +339,7 @@ std::vector<change> changes() {
   all_three(of, "root_steps", [](settings& s) { return &s.exact.root_steps; });
   all_three(of, "node_steps", [](settings& s) { return &s.exact.node_steps; });
   all_three(of, "decode_every", [](settings& s) { return &s.exact.decode_every; });
-  all_three(of, "worthwhile", [](settings& s) { return &s.exact.worthwhile; });
-  set(
-      of, "worthwhile never", [](settings& s) { return &s.exact.worthwhile; }, 2.0);
   all_three(of, "polish_moves", [](settings& s) { return &s.exact.polish_moves; });
-  all_three(of, "polished_size", [](settings& s) { return &s.exact.polished_size; });
   of = "guided_search";
   all_three(of, "rounds", [](settings& s) { return &s.guided.rounds; });
   all_three(of, "first_steps", [](settings& s) { return &s.guided.first_steps; });

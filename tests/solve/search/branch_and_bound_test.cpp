@@ -1,3 +1,4 @@
+#include "solve/limited_chain.hpp"
 #include "solve/suite.hpp"
 #include "support/random_problem.hpp"
 #include "support/scale.hpp"
@@ -5,6 +6,7 @@
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
@@ -20,6 +22,7 @@
 #include <vector>
 
 namespace sw = shardweave;
+using shardweave_test::at_scale;
 using shardweave_test::draw_problem;
 using shardweave_test::problem_features;
 using shardweave_test::run_suite;
@@ -298,11 +301,24 @@ TEST_SUITE("branch_and_bound") {
   TEST_CASE("the root of a kernel is not reduced again, and local search is no part of the proof") {
     sw::branch_and_bound bare;
     bare.reduces_root = false;
-    bare.polished_size = 1000;
+    bare.polish_moves = 0;
     MESSAGE(to_text(run_suite(bare, {.problems = 100, .first_seed = 440000, .exact = true})));
-    sw::branch_and_bound polished;
-    polished.polished_size = 0;
-    MESSAGE(to_text(run_suite(polished, {.problems = 40, .first_seed = 450000, .exact = true})));
+  }
+
+  TEST_CASE("with local search in nodes, and without, the optimum of a chain under a limit is proven") {
+    for (std::uint64_t seed = 0; seed < at_scale(60); ++seed) {
+      CAPTURE(seed);
+      const shardweave_test::limited_chain c(600 + seed, 25 + seed % 15, 0.7 + 0.1 * static_cast<double>(seed % 5));
+      const auto p = c.problem();
+      REQUIRE(sw::reduction<std::int64_t>(p).kernel().size() >= 12);  // nodes of fewer variables have none
+      for (const std::size_t moves : {0U, 1U, 40U}) {
+        sw::branch_and_bound search;
+        search.polish_moves = moves;
+        const auto answer = search.solve(sw::placement_problem<std::int64_t>(p), {.seed = 1 + seed});
+        CHECK(answer.status == sw::solve_status::optimal);
+        CHECK(answer.objective == c.optimum());
+      }
+    }
   }
 
   TEST_CASE("without attempts at an assignment on the way it proves as much") {
