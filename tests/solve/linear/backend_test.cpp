@@ -297,6 +297,36 @@ TEST_SUITE("backends") {
         }
     }
   }
+  TEST_CASE("whenever it is stopped, its bound holds") {
+    // a choice of four in each of thirty groups under three limits, from a start that is not the best
+    sw::random_source random(3);
+    sw::linear_model model;
+    std::vector<double> start;
+    for (std::uint32_t g = 0; g < 30; ++g) {
+      const std::uint32_t row = model.add_row({1, 1});
+      for (int k = 0; k < 4; ++k) {
+        model.add_entry(row, model.add_column({0, 1, 100.0 * k + static_cast<double>(random.below(90)), true}), 1);
+        start.push_back(k == 3 ? 1 : 0);
+      }
+    }
+    for (int limit = 0; limit < 3; ++limit) {
+      const std::uint32_t row = model.add_row({-infinity, 1000});
+      for (std::uint32_t j = 0; j < model.columns.size(); ++j)
+        model.add_entry(row, j, (j % 4 == 3 ? 0.0 : 40.0 - 10 * (j % 4)) + static_cast<double>(random.below(20)));
+    }
+    for (const sw::any_backend& backend : tried_backends(true)) {
+      CAPTURE(backend.name);
+      double least = infinity, most = -infinity;
+      for (int i = 0; i < sized(60, 30); ++i) {
+        const auto out = backend.solve(model, {.seconds = 0.001 * i, .start = start});
+        least = std::min(least, out.objective);
+        most = std::max(most, out.bound);
+      }
+      CHECK(std::isfinite(most));
+      CHECK(least >= backend.solve(model).objective - 1e-6);
+      CHECK(most <= least + 1e-6);
+    }
+  }
   TEST_CASE("slices do not change the optimum") {
     const auto model = slow_model(false);
     double optimum = 0;  // that all agree on

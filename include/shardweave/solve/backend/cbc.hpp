@@ -67,7 +67,8 @@ inline void branch_cbc(const OsiClpSolverInterface& relaxed, const linear_model&
   engine.branchAndBound();
   outcome.nodes = static_cast<std::size_t>(std::max(engine.getNodeCount(), 0));
   outcome.iterations += static_cast<std::size_t>(std::max(engine.getIterationCount(), 0));
-  if (engine.isProvenInfeasible() && !clock.expired()) {
+  const bool was_ended = clock.expired();
+  if (engine.isProvenInfeasible() && !was_ended) {
     outcome.status = backend_status::infeasible;
     outcome.bound = std::numeric_limits<double>::infinity();
     return;
@@ -76,6 +77,10 @@ inline void branch_cbc(const OsiClpSolverInterface& relaxed, const linear_model&
     outcome.primal.assign(engine.bestSolution(), engine.bestSolution() + model.columns.size());
     outcome.objective = model.objective_of(outcome.primal);
   }
+  outcome.status = backend_status::stopped;
+  // ended from outside it may say that the search is complete, with the start as its best and its bound
+  constexpr int by_an_event = 5;
+  if (was_ended && engine.status() != by_an_event) return;
   const bool ended = engine.isProvenOptimal() && !engine.isAbandoned() && !outcome.primal.empty();
   if (ended && limits.gap <= 0) {
     outcome.status = backend_status::optimal;
@@ -84,7 +89,6 @@ inline void branch_cbc(const OsiClpSolverInterface& relaxed, const linear_model&
   }
   // after a gap CBC says that the search is complete, and its bound may be the objective: what was cut off is within
   // the gap of it
-  outcome.status = backend_status::stopped;
   const double claim = engine.getBestPossibleObjValue() + model.offset;
   const double open = ended ? outcome.objective - limits.gap * std::abs(outcome.objective) : outcome.objective;
   if (std::abs(claim) < 1e49) outcome.bound = std::max(outcome.bound, std::min(claim, open));
