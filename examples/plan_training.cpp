@@ -27,6 +27,7 @@
 #include <shardweave/fastest_plan.hpp>
 #include <shardweave/lowering/batch_parts_lowering.hpp>
 #include <shardweave/lowering/held_values_of.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>

@@ -1,6 +1,7 @@
 // Compositions of solvers and stages that have proven useful; docs/cookbook.md quotes them.
 #include "support/small_step.hpp"
 #include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/planner.hpp>
 #include <shardweave/schedule/in_order.hpp>

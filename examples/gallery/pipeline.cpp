@@ -1,11 +1,13 @@
 // The whole way: a model's config, a mesh and a device; placement, tasks, buckets, order, timeline.
 #include <shardweave/cost/device.hpp>
 #include <shardweave/cost/node_table.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/unit_text.hpp>
 #include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <cstdio>

@@ -11,6 +11,7 @@
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/report/unit_text.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 

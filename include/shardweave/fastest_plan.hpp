@@ -7,7 +7,6 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/concepts.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
-#include <shardweave/lowering/lowered_work.hpp>
 #include <shardweave/lowering/lowering_policy.hpp>
 #include <shardweave/memory/held_values.hpp>
 #include <shardweave/pipeline.hpp>
@@ -21,8 +20,6 @@
 #include <shardweave/placement/work_model.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/simulate/simulate.hpp>
-#include <shardweave/spmd/describe_spmd.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/step/fastest_plan_options.hpp>
 #include <shardweave/step/fitted_plan.hpp>
 #include <shardweave/step/memory_limit.hpp>
@@ -333,6 +330,20 @@ template <class Pipeline, class G, class Model, class State>
   return with;
 }
 
+/// The same; static assertions reject what cannot be planned.
+template <class Solver, class Pass, class Lowering, class G, class M, class State>
+[[nodiscard]] fastest_plan_result fastest_stated(const pipeline<Solver, Pass, Lowering>& way, const G& graph,
+                                                 const M& model, const fastest_plan_options& options,
+                                                 const solve_control& control, const State& state) {
+  constexpr bool foretells = foretelling_lowering<Lowering, M, G>, prices = is_cost_model<M, G>();
+  static_assert(foretells || !prices,
+                "The lowering does not tell beforehand what its tasks take: a const member work(model, threads) that "
+                "returns something with const members least() and alone(), work models of the graph; what that of "
+                "spmd_lowering returns is defined in <shardweave/lowering/lowered_work.hpp> "
+                "(shardweave::foretelling_lowering).");
+  if constexpr (foretells && prices) return fastest_of_both(way, graph, model, options, control, state);
+}
+
 }  // namespace detail
 
 /// The plan with the shortest step that the policies of a pipeline lead to, over placements, buckets and orders, and a
@@ -342,15 +353,17 @@ template <class Pipeline, class G, class Model, class State>
 ///     const auto fastest = fastest_plan(pipeline{auto_solver{}, benefit<>{}}, model, constraints);
 ///
 /// `control` limits the whole; `control.gap` is for the placement of the least sum.
+/// \param model  knows its graph, and states its problem as `pipeline::run` takes it; the work of `spmd_lowering` is
+///               defined in `shardweave/lowering/lowered_work.hpp`
 /// \throws error as `pipeline::run` does
-template <class Solver, class Pass, class Lowering>
-  requires foretelling_lowering<Lowering, spmd_cost_model, compressed_graph>
-[[nodiscard]] fastest_plan_result fastest_plan(const pipeline<Solver, Pass, Lowering>& way,
-                                               const spmd_cost_model& model, const constraint_set& constraints = {},
+template <class Solver, class Pass, class Lowering, class M>
+  requires requires(const M& model) { model.graph(); }
+[[nodiscard]] fastest_plan_result fastest_plan(const pipeline<Solver, Pass, Lowering>& way, const M& model,
+                                               const constraint_set& constraints = {},
                                                const fastest_plan_options& options = {},
                                                const solve_control& control = {}) {
-  return detail::fastest_of_both(way, model.graph(), model, options, control,
-                                 [&](const solve_control& rest) { return describe(model, constraints, rest); });
+  return detail::fastest_stated(way, model.graph(), model, options, control,
+                                [&](const solve_control& rest) { return detail::stated_by(model, constraints, rest); });
 }
 
 /// The same for any graph and cost model with costs in double that the lowering supports and states the work of.
@@ -360,15 +373,9 @@ template <class Solver, class Pass, class Lowering, planning_graph G, class M, c
                                                const M& model, const constraint_set& constraints = {},
                                                const fastest_plan_options& options = {},
                                                const solve_control& control = {}, const Names& names = {}) {
-  constexpr bool foretells = foretelling_lowering<Lowering, M, G>, prices = detail::is_cost_model<M, G>();
-  static_assert(foretells || !prices,
-                "The lowering does not tell beforehand what its tasks take: a const member work(model, threads) that "
-                "returns something with const members least() and alone(), work models of the graph "
-                "(shardweave::foretelling_lowering).");
-  if constexpr (foretells && prices)
-    return detail::fastest_of_both(way, graph, model, options, control, [&](const solve_control& rest) {
-      return describe(graph, model, constraints, rest, names);
-    });
+  return detail::fastest_stated(way, graph, model, options, control, [&](const solve_control& rest) {
+    return describe(graph, model, constraints, rest, names);
+  });
 }
 
 }  // namespace shardweave::inline v0

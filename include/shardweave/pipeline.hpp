@@ -5,12 +5,14 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/concepts.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/lowering/lowering_policy.hpp>
-#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/describe.hpp>
+#include <shardweave/placement/description.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
@@ -19,14 +21,13 @@
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/solve/solver.hpp>
-#include <shardweave/spmd/describe_spmd.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -35,7 +36,9 @@
 
 namespace shardweave::inline v0 {
 
-struct auto_solver;  // the default; who uses it includes <shardweave/solve/auto_solver.hpp>
+// The defaults; who uses one includes <shardweave/solve/auto_solver.hpp>, <shardweave/lowering/spmd_lowering.hpp>.
+struct auto_solver;
+struct spmd_lowering;
 
 /// A task graph with its buckets, its order and what they come to.
 struct task_plan {
@@ -94,6 +97,29 @@ inline void join_equal(std::vector<stage_time>& stages) {
   stages = std::move(joined);
 }
 
+/// The problem that a model states by a function of its own namespace; a static assertion rejects other types.
+template <class M>
+[[nodiscard]] placement_description<double> stated_by(const M& model, const constraint_set& constraints,
+                                                      const solve_control& control) {
+  constexpr bool states = requires {
+    { describe(model, constraints, control) } -> std::same_as<placement_description<double>>;
+  };
+  static_assert(states,
+                "A model without a graph beside it must state its problem by a function describe(model, "
+                "constraint_set, solve_control) of its namespace; that of spmd_cost_model is declared in "
+                "<shardweave/spmd/describe_spmd.hpp>.");
+  if constexpr (states) return describe(model, constraints, control);
+}
+
+/// Calls a lowering; a static assertion rejects other types.
+template <class L, class M>
+[[nodiscard]] lowered_graph lowered_by(const L& policy, const M& model, std::span<const strategy> chosen) {
+  static_assert(lowering_policy<L, M>,
+                "The lowering of a pipeline must make a lowered_graph of the cost model and an assignment; the default "
+                "one does of spmd_cost_model alone (shardweave::lowering_policy).");
+  if constexpr (lowering_policy<L, M>) return policy(model, chosen);
+}
+
 }  // namespace detail
 
 /// Composes a solver, a lowering, and what decides buckets and order.
@@ -104,10 +130,18 @@ inline void join_equal(std::vector<stage_time>& stages) {
 /// `simulate`); this runs them one after the other and keeps what each gave. Buckets and order are one policy,
 /// `Pass`: a bucketing policy and a scheduler become `two_steps`, one policy that decides both (`scheduling_pass`) is
 /// asked once. A cost model of a host's own takes a lowering of its own: the fourth argument, or the third after a
-/// pass. A pipeline is a value, `run` is const.
+/// pass. The default solver and the default lowering, that of `spmd_cost_model`, are only declared here: who uses them
+/// includes `shardweave/solve/auto_solver.hpp` and `shardweave/lowering/spmd_lowering.hpp`, or
+/// `shardweave/shardweave.hpp`. A pipeline is a value, `run` is const.
 template <class Solver = auto_solver, class Pass = two_steps<greedy, prefetch>, class Lowering = spmd_lowering>
 class pipeline {
-  static_assert(shardweave::solver<Solver, double>,
+  static_assert(detail::defined<Solver>,
+                "The solver of a pipeline is only declared: the default one is defined in "
+                "<shardweave/solve/auto_solver.hpp>.");
+  static_assert(detail::defined<Lowering>,
+                "The lowering of a pipeline is only declared: the default one, of spmd_cost_model, is defined in "
+                "<shardweave/lowering/spmd_lowering.hpp>.");
+  static_assert(detail::solves_if_defined<Solver, double>,
                 "The first policy of a pipeline must be a solver for placement problems with costs in double "
                 "(shardweave::solver).");
   static_assert(
@@ -139,14 +173,16 @@ class pipeline {
   pipeline(Solver placement_solver, Bucketing bucketing)
       : pipeline(std::move(placement_solver), Pass{std::move(bucketing), {}}) {}
 
-  /// From prices of a computation on a mesh to the timeline of one device. `control` limits the whole.
+  /// From a cost model that knows its graph to the timeline of one device. `control` limits the whole.
+  /// \param model  whose problem `describe(model, constraints, control)` states, a function of the model's namespace;
+  ///               that of `spmd_cost_model` is declared in `shardweave/spmd/describe_spmd.hpp`
   /// \throws error (constraint) if the constraints contradict each other, (input) for wrong data, (stopped) if a
   ///         limit came before the problem was built
-  [[nodiscard]] training_plan run(const spmd_cost_model& model, const constraint_set& constraints,
-                                  const solve_control& control = {}) const
-    requires lowering_policy<Lowering, spmd_cost_model>
-  {
-    return run_stated(model, control, [&](const solve_control& rest) { return describe(model, constraints, rest); });
+  template <class M>
+  [[nodiscard]] training_plan run(const M& model, const constraint_set& constraints,
+                                  const solve_control& control = {}) const {
+    return run_stated(model, control,
+                      [&](const solve_control& rest) { return detail::stated_by(model, constraints, rest); });
   }
 
   /// The same for any graph and cost model with costs in double, which the lowering understands. Edges that may hide
@@ -156,12 +192,7 @@ class pipeline {
   [[nodiscard]] training_plan run(const G& graph, const M& model, const constraint_set& constraints = {},
                                   const solve_control& control = {}, const Names& names = {}) const {
     static_assert(std::same_as<typename detail::cost_of<M>::type, double>, "A pipeline plans with costs in double.");
-    constexpr bool lowers = lowering_policy<Lowering, M>, prices = detail::is_cost_model<M, G>();
-    static_assert(
-        lowers || !prices,
-        "The lowering of a pipeline must make a lowered_graph of the cost model and an assignment; the default "
-        "one does of spmd_cost_model alone (shardweave::lowering_policy).");
-    if constexpr (lowers && prices)
+    if constexpr (detail::is_cost_model<M, G>())
       return run_stated(model, control,
                         [&](const solve_control& rest) { return describe(graph, model, constraints, rest, names); });
     else
@@ -218,7 +249,8 @@ class pipeline {
     if (!plan.placement.has_assignment()) return plan;
     plan.problem = first.shared_description();
     plan.priced = evaluate(first, plan.placement.choice);
-    plan.lowered = timed(plan.stages, "lower", [&] { return lowering(model, plan.placement.choice); });
+    plan.lowered =
+        timed(plan.stages, "lower", [&] { return detail::lowered_by(lowering, model, plan.placement.choice); });
     plan.tasks = run(plan.lowered->tasks, timed.rest());
     plan.stages.insert(plan.stages.end(), plan.tasks->stages.begin(), plan.tasks->stages.end());
     if (compares) compare_with_savings(model, problem, timed, plan);
@@ -237,7 +269,8 @@ class pipeline {
     });
     if (!other.has_assignment()) return;
     if (other.choice != plan.placement.choice) {
-      lowered_graph lowered = timed(plan.stages, "lower", [&] { return lowering(model, other.choice); });
+      lowered_graph lowered =
+          timed(plan.stages, "lower", [&] { return detail::lowered_by(lowering, model, other.choice); });
       task_plan tasks = run(lowered.tasks, timed.rest());
       plan.stages.insert(plan.stages.end(), tasks.stages.begin(), tasks.stages.end());
       if (tasks.after.end_to_end > plan.tasks->after.end_to_end) {

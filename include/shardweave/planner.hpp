@@ -27,12 +27,6 @@ using default_solver = auto_solver;
 
 namespace detail {
 
-template <class S>
-concept defined = requires { sizeof(S); };
-/// One message for a solver that is only declared.
-template <class S, class Cost>
-concept solves_if_defined = !defined<S> || solver<S, Cost>;
-
 /// What planners over one problem share: the problem is built once, by whoever needs it first.
 template <class Graph, class CostModel>
 class planned {

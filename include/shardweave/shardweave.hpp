@@ -9,6 +9,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/concepts.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/overlap/savings.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
@@ -35,6 +36,7 @@
 #include <shardweave/solve/race.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/trws.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 #include <shardweave/version.hpp>

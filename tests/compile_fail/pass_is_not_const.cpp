@@ -1,6 +1,7 @@
 // expect: The second policy of a pipeline must be a bucketing policy with a scheduler after it, or have a static
 // expect: A pass must have a static member name and a const member plan.task_graph, solve_control.
 // doors: 2
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/schedule/best_of.hpp>
 #include <shardweave/solve/trws.hpp>

@@ -1,5 +1,6 @@
 // expect: The lowering of a pipeline must make a lowered_graph of the cost model
 #include "plain_costs.hpp"
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/solve/trws.hpp>
 

@@ -17,6 +17,7 @@
 #include <shardweave/lowering/held_values_of.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_work.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/memory/recomputation.hpp>
 #include <shardweave/memory/recomputation_choices.hpp>
 #include <shardweave/models/joint_graph.hpp>

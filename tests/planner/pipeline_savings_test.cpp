@@ -1,11 +1,13 @@
 #include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/cost/node_table.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <doctest/doctest.h>

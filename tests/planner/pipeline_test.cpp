@@ -1,6 +1,7 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/lowering/lowering_policy.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/schedule/compatibility.hpp>
@@ -8,6 +9,7 @@
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>

@@ -4,6 +4,7 @@
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/fastest_plan.hpp>
 #include <shardweave/lowering/lowered_work.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/compile.hpp>
@@ -11,6 +12,7 @@
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 #include <shardweave/step/explain_step.hpp>

@@ -35,6 +35,12 @@ concept solver = cost_value<Cost> && std::copy_constructible<S> &&
                  };
 
 namespace detail {
+template <class S>
+concept defined = requires { sizeof(S); };
+/// One message for a solver that is only declared.
+template <class S, class Cost>
+concept solves_if_defined = !defined<S> || solver<S, Cost>;
+
 /// The abilities of a solver inside another one; none for other types, which `solved_by` rejects.
 template <class S>
 inline constexpr solver_abilities abilities_of = {};

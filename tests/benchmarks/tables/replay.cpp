@@ -15,11 +15,13 @@
 #include <shardweave/engine/rank_correlation.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/engine/reprice.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <algorithm>

@@ -5,9 +5,11 @@
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/io/model_config.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 namespace sw = shardweave;
