@@ -66,7 +66,6 @@ sw::dive some_dive(choices& from) {
   s.dives = 1 + from.below(2);
   s.root_steps = from.below(80);
   s.least_share = from.maybe() ? 0.1 : 0.6;
-  s.most_rounds = from.below(6);
   s.steps = from.below(40);
   s.effort = from.maybe() ? 0 : 0.5;
   s.small_labels = from.below(12);

@@ -59,7 +59,6 @@ constexpr part parts[] = {
     {"reduction", "plain", [](composition& c) { c.limits.rounds = 0; }},
     {"dominance", "plain", [](composition& c) { c.limits.dominance = false; }},
     {"first assignment", "large", [](composition& c) { c.guided.quick.attempts = c.guided.quick.starts = 0; }},
-    {"dives", "large", [](composition& c) { c.guided.down.most_rounds = 0; }},
     {"moves in dives", "large", [](composition& c) { c.guided.down.effort = 0; }},
     {"branch and bound in dives", "large", [](composition& c) { c.guided.down.small_labels = 0; }},
     {"a share drawn anew", "large",

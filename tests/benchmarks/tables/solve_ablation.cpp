@@ -353,7 +353,6 @@ std::vector<change> changes() {
   all_three(of, "quick.attempts", [](settings& s) { return &s.guided.quick.attempts; });
   set(
       of, "quick.star_sweeps 1", [](settings& s) { return &s.guided.quick.star_sweeps; }, std::size_t{1});
-  scale(of, "down.most_rounds", [](settings& s) { return &s.guided.down.most_rounds; });
   all_three(of, "down.steps", [](settings& s) { return &s.guided.down.steps; });
   all_three(of, "down.effort", [](settings& s) { return &s.guided.down.effort; });
   all_three(of, "down.small_labels", [](settings& s) { return &s.guided.down.small_labels; });
@@ -382,7 +381,6 @@ std::vector<change> changes() {
       of, "least_share 0.75", [](settings& s) { return &s.dives.least_share; }, 0.75);
   set(
       of, "most_share 0.75", [](settings& s) { return &s.dives.most_share; }, 0.75);
-  scale(of, "most_rounds", [](settings& s) { return &s.dives.most_rounds; });
   all_three(of, "steps", [](settings& s) { return &s.dives.steps; });
   all_three(of, "effort", [](settings& s) { return &s.dives.effort; });
   all_three(of, "small_labels", [](settings& s) { return &s.dives.small_labels; });

@@ -1,3 +1,4 @@
+#include "solve/limited_chain.hpp"
 #include "solve/small_problems.hpp"
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/random.hpp>
@@ -6,6 +7,7 @@
 #include <shardweave/solve/search/dive.hpp>
 
 #include <doctest/doctest.h>
+#include <support/scale.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +58,28 @@ TEST_SUITE("dive") {
     }
     CHECK(found_any * 10 >= rounds * 9);
     CHECK(optimal * 10 >= rounds * 7);
+  }
+
+  TEST_CASE("where a round fixes one variable, dives end after some rounds, with what they found on the way") {
+    std::size_t found_any = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(10); ++seed) {
+      CAPTURE(seed);
+      const limited_chain c(700 + seed, 80, 1.2);
+      const auto p = c.problem();
+      sw::dive solver = diving();
+      solver.small_labels = 0;
+      solver.least_share = solver.most_share = 1;
+      solver.effort = 0;
+      const auto found = solver.solve(sw::placement_problem<std::int64_t>(p), {.seed = seed});
+      const std::int64_t optimum = c.optimum();
+      CHECK(found.lower_bound <= static_cast<double>(optimum) + 1e-6);
+      if (!found.has_assignment()) continue;
+      ++found_any;
+      CHECK(p.keeps_rows(found.choice));
+      CHECK(p.cost(found.choice) == found.objective);
+      CHECK(found.objective >= optimum);
+    }
+    CHECK(found_any > 0);
   }
 
   TEST_CASE("told of a start it answers with nothing worse") {

@@ -49,7 +49,6 @@ sw::dive usual_dive() {
   if (!shardweave_test::is_small_scale) return usual;
   usual.dives = 2;
   usual.root_steps = 150;
-  usual.most_rounds = 10;
   usual.steps = 50;
   return usual;
 }

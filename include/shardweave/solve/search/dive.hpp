@@ -45,7 +45,6 @@ class dive {
   std::size_t root_steps = 600;     ///< of the ascent at the root
   double least_share = 0.6;         ///< share of the labels that stay in a round, drawn for each dive from here ...
   double most_share = 0.88;         ///< ... to here; clamped to [0, 1]
-  std::size_t most_rounds = 30;     ///< of removing labels
   std::size_t steps = 90;           ///< of the ascent per round
   double effort = 0.5;              ///< forest moves per variable and round
   std::size_t small_labels = 2000;  ///< at most so many labels are left to `finish`
@@ -92,6 +91,8 @@ class dive {
 
  private:
   static constexpr std::size_t decode_every = 25;  ///< steps between two decodings
+  /// Rounds of removing labels in a dive. A share of 0.88 leaves a fiftieth of them; half and twice change no answer.
+  static constexpr std::size_t most_rounds = 30;
 
   [[nodiscard]] static branch_and_bound brief_search() {
     branch_and_bound search;
@@ -117,7 +118,7 @@ class dive {
       std::vector<double> prices = guide.prices;
       prices.resize(root_.rows().size());
       std::vector<strategy> keep(around.begin(), around.end());
-      for (std::size_t round = 0; round < with_.most_rounds && !limit_.expired(); ++round) {
+      for (std::size_t round = 0; round < most_rounds && !limit_.expired(); ++round) {
         const detail::known_prices known(*p, prices);
         if (!narrow(*p, excess, round == 0 ? first_share : share, keep)) break;
         left = levels_.back()->rest.take_kernel();  // and what was left before goes
