@@ -76,7 +76,6 @@ sw::guided_search some_guided_search(choices& from) {
   sw::guided_search s;
   s.rounds = from.below(3);
   s.first_steps = from.below(80);
-  s.steps_between = from.below(30);
   s.merges = from.below(3);
   s.windows = from.below(3);
   s.bounding.most_steps = from.below(200);

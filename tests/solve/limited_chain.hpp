@@ -78,7 +78,6 @@ inline shardweave::guided_search brief_guided() {
   shardweave::guided_search brief;
   brief.rounds = 2;
   brief.first_steps = 60;
-  brief.steps_between = 20;
   return brief;
 }
 

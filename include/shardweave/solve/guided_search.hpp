@@ -47,7 +47,6 @@ class guided_search {
 
   std::size_t rounds = 12;              ///< of dives; with a time limit as many as fit
   std::size_t first_steps = 600;        ///< of the ascent before the first dive
-  std::size_t steps_between = 100;      ///< of the ascent between dives
   double effort = 1;                    ///< forest moves per variable after a dive
   local_search quick = brief_search();  ///< for the first assignment
   dive down = {};
@@ -61,7 +60,10 @@ class guided_search {
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
-  static constexpr double ascent_share = 0.25;  ///< of the time, at most, before the first dive
+  static constexpr double ascent_share = 0.25;  ///< of the time, at most, before the first dive, and in all later on
+  /// Of the ascent between dives, where `ascent_share` is used up or there is no time limit: half and twice change no
+  /// answer.
+  static constexpr std::size_t steps_between = 100;
   static constexpr double near = 0.5;           ///< chance that a dive keeps the labels of the best assignment
   static constexpr std::size_t elite_size = 8;  ///< assignments kept for merging
 
@@ -171,7 +173,7 @@ class guided_search {
         if (is_timed() && share > 0) {
           side_.climb(std::numeric_limits<std::size_t>::max(), side_.limit().elapsed() + share);
         } else {
-          side_.climb(with_.steps_between, std::numeric_limits<double>::infinity());
+          side_.climb(steps_between, std::numeric_limits<double>::infinity());
         }
       }
     }

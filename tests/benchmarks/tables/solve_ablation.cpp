@@ -343,7 +343,6 @@ std::vector<change> changes() {
   of = "guided_search";
   all_three(of, "rounds", [](settings& s) { return &s.guided.rounds; });
   all_three(of, "first_steps", [](settings& s) { return &s.guided.first_steps; });
-  all_three(of, "steps_between", [](settings& s) { return &s.guided.steps_between; });
   all_three(of, "effort", [](settings& s) { return &s.guided.effort; });
   all_three(of, "merges", [](settings& s) { return &s.guided.merges; });
   all_three(of, "windows", [](settings& s) { return &s.guided.windows; });

@@ -40,7 +40,6 @@ sw::guided_search usual_guided() {
   sw::guided_search usual;
   if (!shardweave_test::is_small_scale) return usual;
   usual.first_steps = 150;
-  usual.steps_between = 30;
   usual.windows = 2;
   return usual;
 }
