@@ -158,8 +158,7 @@ asked<Cost> ask(choices& from, const sw::placement_problem<Cost>& problem, const
     case 9: {
       sw::large_neighbourhood<> around;
       around.windows = from.below(6);
-      around.least = 1 + from.below(4);
-      around.largest = around.least + from.below(4);
+      around.largest = 1 + from.below(7);
       around.first = some_local_search(from);
       return by(around);
     }

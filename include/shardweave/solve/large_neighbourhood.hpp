@@ -61,8 +61,7 @@ class large_neighbourhood {
 
   S inner;
   std::size_t windows = 200;
-  std::size_t least = 20;  ///< variables in a window, at least (if there are so many)
-  std::size_t largest = 90;
+  std::size_t largest = 90;  ///< variables in a window, at most; more where `S` solves so many fast
   local_search first = {};
 
   large_neighbourhood() = default;
@@ -120,6 +119,7 @@ class large_neighbourhood {
 
  private:
   static constexpr std::size_t savings_attempts = 3;  ///< price vectors tried per window
+  static constexpr std::size_t usual_least = 20;      ///< variables in a window, at least: half and twice are as good
 
   /// Large neighbourhood search from an assignment, which is repaired first if it violates constraints.
   template <cost_value Cost>
@@ -219,7 +219,8 @@ class large_neighbourhood {
   template <cost_value Cost>
   [[nodiscard]] std::vector<std::uint32_t> window(const compact_problem<Cost>& p, std::span<const strategy> labels,
                                                   random_source& random) const {
-    const std::size_t most = std::min(p.size(), least + random.below(std::max(largest, least) - least + 1));
+    const std::size_t least = std::min(usual_least, largest);
+    const std::size_t most = std::min(p.size(), least + random.below(largest - least + 1));
     std::vector<std::uint32_t> roots;
     const std::size_t kind = random.below(3);
     if (kind == 2 && !p.rows().empty()) {

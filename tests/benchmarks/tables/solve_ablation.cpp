@@ -360,7 +360,6 @@ std::vector<change> changes() {
   set(
       of, "down.most_share 0.75", [](settings& s) { return &s.guided.down.most_share; }, 0.75);
   all_three(of, "down.finish.nodes", [](settings& s) { return &s.guided.down.finish.nodes; });
-  scale(of, "around.least", [](settings& s) { return &s.guided.around.least; });
   scale(of, "around.largest", [](settings& s) { return &s.guided.around.largest; });
   all_three(of, "around.inner.nodes", [](settings& s) { return &s.guided.around.inner.nodes; });
   all_three(of, "bounding.most_steps", [](settings& s) { return &s.guided.bounding.most_steps; });
@@ -399,7 +398,6 @@ std::vector<change> changes() {
   all_three(of, "attempts", [](settings& s) { return &s.moves.attempts; });
   of = "large_neighbourhood";
   scale(of, "windows", [](settings& s) { return &s.windows.windows; });
-  scale(of, "least", [](settings& s) { return &s.windows.least; });
   scale(of, "largest", [](settings& s) { return &s.windows.largest; });
   all_three(of, "first.effort", [](settings& s) { return &s.windows.first.effort; });
   of = "trws";

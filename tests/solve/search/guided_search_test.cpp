@@ -288,7 +288,7 @@ TEST_SUITE("large_neighbourhood") {
   TEST_CASE("a window as large as the problem asks the inner solver for all of it") {
     const chain c(9, 8, 1.0);
     sw::large_neighbourhood all{sw::exhaustive{}};
-    all.least = all.largest = 8;
+    all.largest = 8;
     all.windows = 30;  // one of them is a single ball
     const sw::placement_problem<std::int64_t> problem(c.problem());
     const auto answer = all.solve(problem, {.start = sw::assignment(8, 0)});

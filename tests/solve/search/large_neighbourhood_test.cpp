@@ -19,7 +19,6 @@ using namespace shardweave_test;
 /// Small windows, so that one does not hold the whole problem.
 sw::large_neighbourhood<sw::exhaustive> narrow() {
   sw::large_neighbourhood searching(sw::exhaustive{});
-  searching.least = 2;
   searching.largest = 3;
   searching.windows = 40;
   return searching;
@@ -67,7 +66,7 @@ TEST_SUITE("large_neighbourhood") {
       double cost = p.cost(labels);
       sw::random_source random(seed);
       sw::large_neighbourhood whole(sw::exhaustive{});
-      whole.least = whole.largest = p.size();
+      whole.largest = p.size();
       for (int step = 0; step < 20; ++step) whole.once(p, labels, cost, sw::deadline(unlimited), random);
       CHECK(cost == *brute_optimum_of(p));
     }

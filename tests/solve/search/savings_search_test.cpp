@@ -160,7 +160,6 @@ TEST_SUITE("large_neighbourhood") {
     static_assert(sw::large_neighbourhood<>::abilities.savings);
     sw::large_neighbourhood<> around;
     around.windows = 8;
-    around.least = 2;
     around.largest = 5;
     around.first.effort = 1;
     around.first.starts = 1;
