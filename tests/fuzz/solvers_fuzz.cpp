@@ -94,7 +94,6 @@ sw::overlapped some_overlapped(choices& from) {
   s.search.node_steps = from.below(20);
   s.search.ascent.sweeps = 1 + from.below(5);
   s.search.ascent.rounds = 1 + from.below(100);
-  s.search.ascent.most_cuts = 2 + from.below(20);
   return s;
 }
 sw::trws some_trws(choices& from) {

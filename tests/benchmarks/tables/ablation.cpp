@@ -75,7 +75,6 @@ constexpr part parts[] = {
      [](composition& c) { c.polisher.sweeps = c.polisher.star_sweeps = c.polisher.effort = 0; }},
     {"stars", "plain", [](composition& c) { c.polisher.star_sweeps = 0; }},
     {"five sweeps a step", "savings", [](composition& c) { c.savings.search.ascent.sweeps = 1; }},
-    {"caution of prices", "savings", [](composition& c) { c.savings.search.ascent.caution = 0; }},
     {"play of the game", "savings", [](composition& c) { c.savings.search.ascent.rounds = 10; }}};
 
 std::vector<std::string> cells(const part& left_out, const std::string& status, double value, double bound,

@@ -421,8 +421,6 @@ std::vector<change> changes() {
   set(
       of, "search.ascent.rounds 10", [](settings& s) { return &s.savings.search.ascent.rounds; }, std::size_t{10});
   scale(of, "search.ascent.patience", [](settings& s) { return &s.savings.search.ascent.patience; });
-  all_three(of, "search.ascent.caution", [](settings& s) { return &s.savings.search.ascent.caution; });
-  scale(of, "search.ascent.most_cuts", [](settings& s) { return &s.savings.search.ascent.most_cuts; });
   for (const char* with : {"lp_relaxation", "ilp"}) all_three(with, "sweeps", [](settings& s) { return &s.sweeps; });
   all_three("best_plans", "bound_steps", [](settings& s) { return &s.ranking.bound_steps; });
   scale("certify_placement", "steps", [](settings& s) { return &s.proof.steps; });

@@ -1,7 +1,9 @@
 #include "solve/bound/priced_terms.hpp"
 #include "solve/small_problems.hpp"
 #include "support/scale.hpp"
+#include <shardweave/core/random.hpp>
 #include <shardweave/placement/savings_terms.hpp>
+#include <shardweave/solve/bound/chain_prices.hpp>
 #include <shardweave/solve/bound/savings_ascent.hpp>
 
 #include <doctest/doctest.h>
@@ -10,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -95,14 +98,42 @@ TEST_SUITE("savings_ascent") {
     for (std::size_t k = 0; k < ascent.points(); ++k)
       for (std::size_t x = 0; x < p.size(); ++x) CHECK(ascent.label(k, x) < p.label_count(x));
     const auto cuts = ascent.cuts();
-    CHECK(cuts.size() <= sw::savings_ascent_options{}.most_cuts);
     for (std::size_t i = 0; i < cuts.size(); ++i)
       for (std::size_t j = 0; j < i; ++j) CHECK(cuts[i]->price != cuts[j]->price);
     sw::savings_ascent<double> again(p, terms, {}, cuts);
     again.start(ascent.best_chain());
     again.step(infinite);
     CHECK(again.bound() >= ascent.bound() - 1e-6);
-    CHECK(sw::savings_ascent<double>(p, terms, {.most_cuts = 1}).cuts().size() == 1);
+  }
+
+  TEST_CASE("no more than 24 cuts are handed on, however many it is given, and bounds that begin with these hold") {
+    for (std::uint64_t seed = 0; seed < at_scale(40); ++seed) {
+      CAPTURE(seed);
+      const auto p = draw_small<double>(seed, {.variables = 5, .most_labels = 3});
+      const auto terms = draw_terms(seed, p);
+      sw::random_source random(seed);
+      sw::chain_prices<double> chain(terms);
+      std::vector<sw::savings_ascent<double>::cut_pointer> given;
+      while (given.size() < 40) {
+        for (double& price : chain.values()) price = random.unit();
+        chain.update();
+        given.push_back(std::make_shared<const sw::savings_cut>(sw::savings_cut{chain.values(), chain.saved()}));
+      }
+      sw::savings_ascent<double> ascent(p, terms, {}, given);
+      CHECK(ascent.cuts().size() == 24);
+      const std::vector<double> least = least_with_savings(p, terms);
+      const double optimum = *std::min_element(least.begin(), least.end());
+      while (ascent.step(optimum)) {
+      }
+      CHECK(ascent.bound() <= optimum + 1e-9);
+      const auto cuts = ascent.cuts();
+      CHECK(cuts.size() == 24);
+      for (std::size_t i = 0; i < cuts.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j) CHECK(cuts[i]->price != cuts[j]->price);
+      sw::savings_ascent<double> again(p, terms, {}, cuts);
+      again.step(optimum);
+      CHECK(again.bound() <= optimum + 1e-9);
+    }
   }
 
   TEST_CASE("prices of rows start within what limits allow, or, of another number, not at all") {
