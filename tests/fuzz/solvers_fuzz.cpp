@@ -17,10 +17,10 @@
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/search/dive.hpp>
-#include <shardweave/solve/sifted.hpp>
 #include <shardweave/solve/trws.hpp>
 
 #include <support/judged_answer.hpp>
+#include <support/sifted_with.hpp>
 
 #include <array>
 #include <cstddef>
@@ -103,13 +103,13 @@ sw::trws some_trws(choices& from) {
   return s;
 }
 template <class S>
-sw::sifted<S> some_sifted(choices& from, S inner) {
+shardweave_test::sifted_with<S> some_sifted(choices& from, S inner) {
   constexpr std::array width{0.002, 0.0, 0.3, 5.0};
-  sw::sifted<S> s(std::move(inner));
-  s.width = from.one_of(width);
-  s.passes = from.below(13);
-  s.least_labels = from.below(3);
-  return s;
+  sw::detail::sifting how;
+  how.width = from.one_of(width);
+  how.passes = from.below(13);
+  how.least_labels = from.below(3);
+  return {std::move(inner), how};
 }
 sw::elimination some_elimination(choices& from) {
   constexpr std::array<std::size_t, 4> widths{12, 0, 1, 2}, entries{std::size_t{1} << 20, 1, 5, 20};

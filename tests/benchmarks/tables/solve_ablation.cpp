@@ -75,8 +75,7 @@ struct settings {
   sw::budgeted priced;
   sw::elimination eliminating;
   sw::overlapped savings;
-  double width = 0, share = 0.9;  // of `sifted` and `polished`
-  std::size_t passes = 0, least_labels = 0;
+  double share = 0.9;        // of `polished`
   std::size_t sweeps = 200;  // of `lp_relaxation` and `ilp`
   sw::best_plans_options ranking;
   sw::certify_options proof;
@@ -84,18 +83,10 @@ struct settings {
   settings() {
     exact.goes_on = true;
     exact.reduces_root = false;
-    const sw::sifted<sw::trws> defaults;
-    width = defaults.width;
-    passes = defaults.passes;
-    least_labels = defaults.least_labels;
   }
   /// What `auto_solver` is made of.
   [[nodiscard]] auto composed() const {
-    sw::sifted made(sw::reduced(sw::by_size(sw::polished(exact, moves, share), guided, {}, 60'000), limits));
-    made.width = width;
-    made.passes = passes;
-    made.least_labels = least_labels;
-    return made;
+    return sw::sifted(sw::reduced(sw::by_size(sw::polished(exact, moves, share), guided, {}, 60'000), limits));
   }
 };
 
@@ -170,15 +161,6 @@ const std::vector<way>& ways() {
        [](const settings& s, const problem& p, double t) { return solved(s.whole, p, t); },
        {{"C", 0.2}, {"K", 0.2}, {"S", 0.2}, {"llama3-1b-4layer-3d-2x4x8", 0.2}},
        drawn::none,
-       0.1},
-      {"sifted(...)",
-       [](const settings& s, const problem& p, double t) { return solved(s.composed(), p, t); },
-       {{"llama3-1b-1d-64", some},
-        {"llama3-1b-2d-8x8", some},
-        {"llama3-8b-2d-8x8", some},
-        {"dsv3-2l-2d-4x64", some},
-        {"llama3-1b-4layer-3d-2x4x8", some}},
-       drawn::plain,
        0.1},
       {"reduced(...)",
        [](const settings& s, const problem& p, double t) { return solved(s.composed(), p, t); },
@@ -318,12 +300,6 @@ std::vector<change> changes() {
         of, "many_labels any", [](settings& s) { return &s.whole.many_labels; },
         std::numeric_limits<std::size_t>::max());
   }
-  all_three("sifted(...)", "width", [](settings& s) { return &s.width; });
-  all_three("sifted(...)", "passes", [](settings& s) { return &s.passes; });
-  all_three("sifted(...)", "least_labels", [](settings& s) { return &s.least_labels; });
-  set(
-      "sifted(...)", "least_labels any", [](settings& s) { return &s.least_labels; },
-      std::numeric_limits<std::size_t>::max());
   all_three("reduced(...)", "reduction_limits::rounds", [](settings& s) { return &s.limits.rounds; });
   set(
       "reduced(...)", "reduction_limits::dominance off", [](settings& s) { return &s.limits.dominance; }, false);
