@@ -11,6 +11,7 @@
 #include <shardweave/io/step_problem.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/report/unit_text.hpp>
+#include <shardweave/step/check_step_certificate.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/tasks/check_order_certificate.hpp>
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/check_step_certificate.hpp>
 #include <shardweave/step/explain_step.hpp>
 #include <shardweave/step/fastest_plan_options.hpp>
 #include <shardweave/step/fitted_plan.hpp>
@@ -13,6 +14,7 @@
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_planner.hpp>
 #include <shardweave/step/step_search.hpp>
+#include <shardweave/step/step_search_options.hpp>
 #include <shardweave/step/step_work.hpp>
 #include <shardweave/step/work_table.hpp>
 

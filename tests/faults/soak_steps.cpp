@@ -36,6 +36,7 @@
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 #include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/check_step_certificate.hpp>
 #include <shardweave/step/fitted_plan.hpp>
 #include <shardweave/tasks/check_order_certificate.hpp>
 

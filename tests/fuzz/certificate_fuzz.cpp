@@ -6,6 +6,7 @@
 #include <shardweave/io/step_problem.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/step/check_step_certificate.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_work.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>

@@ -2,6 +2,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/check_step_certificate.hpp>
 #include <shardweave/step/step_certificate.hpp>
 
 #include <doctest/doctest.h>

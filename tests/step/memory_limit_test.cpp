@@ -4,6 +4,7 @@
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/check_step_certificate.hpp>
 #include <shardweave/step/memory_limit.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_certificate.hpp>

@@ -2,6 +2,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/check_step_certificate.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>

@@ -5,6 +5,7 @@
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_search.hpp>
+#include <shardweave/step/step_search_options.hpp>
 #include <shardweave/step/step_work.hpp>
 
 #include <doctest/doctest.h>

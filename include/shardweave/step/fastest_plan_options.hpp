@@ -3,7 +3,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/memory/held_values.hpp>
-#include <shardweave/step/step_search.hpp>
+#include <shardweave/step/step_search_options.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 

@@ -9,10 +9,11 @@
 #include <shardweave/step/detail/claim_game.hpp>
 #include <shardweave/step/detail/claim_search.hpp>
 #include <shardweave/step/detail/game_value.hpp>
+#include <shardweave/step/detail/rounded_down.hpp>
 #include <shardweave/step/detail/smoothed_weights.hpp>
 #include <shardweave/step/priced_steps.hpp>
-#include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>
+#include <shardweave/step/step_search_options.hpp>
 #include <shardweave/step/step_work.hpp>
 
 #include <algorithm>
@@ -29,25 +30,6 @@
 /// A lower bound on the makespan over all placements, buckets and orders.
 
 namespace shardweave::inline v0 {
-
-/// Limits on the effort of `step_bound`, and the gap at which it ends.
-struct step_bound_options {
-  std::size_t rounds = 40;  ///< priced placement problems that are solved, at most
-  /// Relative gap between the bound and the most that any weights can prove, at which the search ends.
-  double tolerance = 0.002;
-  /// Relative gap to which each priced placement problem is solved.
-  double placement_gap = 0.0005;
-  /// Bounds the effort on large problems: with n table entries in a problem at most max(4, entries / n) priced problems
-  /// are solved, each with at most max(50, 2 entries / n) iterations.
-  std::size_t entries = 250'000'000;
-  /// The vertex at which heads of claims end (`step_claim::has_head`), from the first round on; nothing: one is
-  /// searched for, and claims with heads come only in the last rounds, a fifth of them, or a third where edges have
-  /// several ways.
-  std::optional<std::uint32_t> turn = std::nullopt;
-  /// Whether there are claims with waits and late work (`step_claim::waits`, `late_work`), and the ways of edges count
-  /// from the first round on. For a run that continues from a known bound, which is found in less time without them.
-  bool waits = false;
-};
 
 /// A lower bound, the weighted claims that prove it, and the placements that were met on the way.
 struct step_bounds {

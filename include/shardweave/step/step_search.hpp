@@ -15,6 +15,7 @@
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_planner.hpp>
+#include <shardweave/step/step_search_options.hpp>
 #include <shardweave/step/step_work.hpp>
 
 #include <algorithm>
@@ -34,24 +35,6 @@
 /// Search for the fastest plan: placements that are optimal under prices of work, each lowered, ordered and timed.
 
 namespace shardweave::inline v0 {
-
-/// Effort of `search_step`, and the gap to which placements are solved.
-struct step_search_options {
-  /// Plans that are made at most, the start included, and placements that are solved for them at most. Fewer for large
-  /// problems (`step_bound_options::entries`).
-  std::size_t plans = 32;
-  /// In a small problem, of at most 500 labels, up to `around` / labels more plans are made: of all placements whose
-  /// bound is below the best step, or, if these are too many, of the neighbours of the best. 0: none.
-  std::size_t around = 8192;
-  /// How many of the best plans are improved with low effort; the best of them then with high effort.
-  std::size_t improved = 6;
-  /// Relative gap to which placements are solved under prices. It may be coarse: plans are compared by their timelines.
-  double placement_gap = 0.003;
-  step_bound_options bound = {.rounds = 36};
-  /// Plans depend on the first so many vertices only: assignments that differ elsewhere have one plan. 0: on all.
-  std::size_t planned = 0;
-  bool bounds = true;  ///< whether to bound the step of all plans; otherwise the gap is unknown
-};
 
 /// The best plan found, and a bound on the step of all plans.
 template <class Plan>
