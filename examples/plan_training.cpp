@@ -32,6 +32,7 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/report/svg_progress.hpp>
+#include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
 #include <shardweave/spmd/propagation.hpp>

@@ -12,6 +12,7 @@
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/best_plans.hpp>
 #include <shardweave/solve/sensitivity.hpp>
+#include <shardweave/solve/trws.hpp>
 #include <shardweave/solve/value_of_limit.hpp>
 #include <shardweave/spmd/constraint_log.hpp>
 #include <shardweave/spmd/mesh_search.hpp>

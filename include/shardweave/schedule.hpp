@@ -16,6 +16,7 @@
 #include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/schedule/pass.hpp>
 #include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/schedule/schedule_price.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/schedule/search.hpp>
 // IWYU pragma: end_exports

@@ -13,6 +13,7 @@
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/schedule/schedule_price.hpp>
 #include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>

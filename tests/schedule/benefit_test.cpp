@@ -2,6 +2,7 @@
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/schedule_price.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 

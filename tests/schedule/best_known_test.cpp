@@ -1,4 +1,5 @@
 #include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/io/read_tasks.hpp>
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/best_known.hpp>
 #include <shardweave/schedule/best_of.hpp>

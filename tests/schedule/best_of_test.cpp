@@ -4,6 +4,7 @@
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/pass.hpp>
 #include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/schedule/schedule_price.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <doctest/doctest.h>

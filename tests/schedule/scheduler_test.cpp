@@ -1,4 +1,5 @@
 #include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/schedule_price.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/simulate.hpp>
 

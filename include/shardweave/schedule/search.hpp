@@ -4,6 +4,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/schedule/schedule_price.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/schedule/search/detail/deferred_order.hpp>
 #include <shardweave/schedule/search/detail/order_walk.hpp>

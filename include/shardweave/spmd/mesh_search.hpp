@@ -2,8 +2,9 @@
 
 #include <shardweave/core/attempt.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
-#include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/mesh.hpp>
 
 #include <algorithm>
@@ -22,6 +23,9 @@
 /// Which shape of the mesh is best for so many devices.
 
 namespace shardweave::inline v0 {
+
+class trws;  // looks at problems where nothing else is named; who leaves it at that includes
+             // <shardweave/solve/trws.hpp>
 
 /// All meshes of so many devices with at most so many dimensions, each of extent 2 or more (but for one device). The
 /// order of extents counts: the last dimension lies within a node, and constraints may treat dimensions differently.
@@ -117,9 +121,11 @@ class mesh_contest {
 ///                    contradiction of constraints is infeasible on that mesh
 /// \param policy      solves what is left; asked at most once a shape
 /// \param control     limits the whole; after a stop no problem is built
+/// \param quick       the default one is only declared here: who does not name another includes
+///                    `shardweave/solve/trws.hpp`
 /// Deterministic: as the solvers are.
 /// Complexity: builds every problem once and keeps those that are not proven; see there for building
-template <class ProblemOf, solver<double> S, solver<double> Quick = trws>
+template <class ProblemOf, class S, class Quick = trws>
 [[nodiscard]] mesh_ranking search_meshes(std::span<const device_mesh> shapes, ProblemOf problem_of, const S& policy,
                                          const solve_control& control = {}, const Quick& quick = Quick{}) {
   constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -2,6 +2,7 @@
 #include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/schedule/schedule_price.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
