@@ -27,18 +27,16 @@ class reduced {
   static constexpr solver_abilities abilities = detail::abilities_of<S>;
 
   S inner;
-  reduction_limits limits = {};
 
   reduced() = default;
-  explicit reduced(S inner_solver, reduction_limits reduction = {})
-      : inner(std::move(inner_solver)), limits(reduction) {}
+  explicit reduced(S inner_solver) : inner(std::move(inner_solver)) {}
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     // a kernel of the costs is not one of the objective; solvers that count savings reduce for themselves
     if (problem.savings() != nullptr) return detail::solved_by(inner, problem, control);
     const deadline limit(control);
-    reduction<Cost> r(problem.compact(), limits, control);
+    reduction<Cost> r(problem.compact(), {}, control);
     if (r.is_infeasible()) {
       solve_statistics statistics{.solver = std::string(name), .seconds = limit.elapsed()};
       statistics.add_note("the reduction left a variable without a label or a row without room.");

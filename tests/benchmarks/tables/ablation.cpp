@@ -23,7 +23,6 @@ namespace {
 
 /// What `auto_solver` is made of, for one thread.
 struct composition {
-  sw::reduction_limits limits;
   sw::branch_and_bound exact;
   sw::local_search polisher;
   sw::guided_search guided;
@@ -37,8 +36,7 @@ struct composition {
   template <class Cost>
   sw::solution<Cost> solve(const sw::placement_problem<Cost>& problem, const sw::solve_control& control) const {
     if (problem.savings() != nullptr) return savings.solve(problem, control);
-    return sw::reduced(sw::by_size(sw::polished(exact, polisher, 0.9), guided, {}, 60'000), limits)
-        .solve(problem, control);
+    return sw::reduced(sw::by_size(sw::polished(exact, polisher, 0.9), guided, {}, 60'000)).solve(problem, control);
   }
   /// Every branch and bound of the composition.
   void each_search(const std::function<void(sw::branch_and_bound&)>& change) {
@@ -56,8 +54,6 @@ struct part {
 
 constexpr part parts[] = {
     {"nothing", "all", [](composition&) {}},
-    {"reduction", "plain", [](composition& c) { c.limits.rounds = 0; }},
-    {"dominance", "plain", [](composition& c) { c.limits.dominance = false; }},
     {"first assignment", "large", [](composition& c) { c.guided.quick.attempts = c.guided.quick.starts = 0; }},
     {"moves in dives", "large", [](composition& c) { c.guided.down.effort = 0; }},
     {"branch and bound in dives", "large", [](composition& c) { c.guided.down.small_labels = 0; }},

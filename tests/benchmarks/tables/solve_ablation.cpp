@@ -65,7 +65,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Every solver with its settings.
 struct settings {
   sw::auto_solver whole;
-  sw::reduction_limits limits;
   sw::branch_and_bound exact;
   sw::guided_search guided;
   sw::dive dives;
@@ -86,7 +85,7 @@ struct settings {
   }
   /// What `auto_solver` is made of.
   [[nodiscard]] auto composed() const {
-    return sw::sifted(sw::reduced(sw::by_size(sw::polished(exact, moves, share), guided, {}, 60'000), limits));
+    return sw::sifted(sw::reduced(sw::by_size(sw::polished(exact, moves, share), guided, {}, 60'000)));
   }
 };
 
@@ -300,11 +299,6 @@ std::vector<change> changes() {
         of, "many_labels any", [](settings& s) { return &s.whole.many_labels; },
         std::numeric_limits<std::size_t>::max());
   }
-  all_three("reduced(...)", "reduction_limits::rounds", [](settings& s) { return &s.limits.rounds; });
-  set(
-      "reduced(...)", "reduction_limits::dominance off", [](settings& s) { return &s.limits.dominance; }, false);
-  set(
-      "reduced(...)", "reduction_limits::rows off", [](settings& s) { return &s.limits.rows; }, false);
   set(
       "reduced(...)", "polished::share 0.5", [](settings& s) { return &s.share; }, 0.5);
   const char* of = "branch_and_bound";

@@ -18,9 +18,9 @@
 
 namespace shardweave::inline v0 {
 
-/// Effort limits of a reduction.
+/// Which labels a reduction may remove. A proof in which each step is stated turns both off: other steps of it remove
+/// labels.
 struct reduction_limits {
-  std::size_t rounds = 20;
   bool dominance = true;  ///< whether labels go that another one is at least as good as
   bool rows = true;       ///< whether labels go that a row has no room for
 };
@@ -112,6 +112,7 @@ reduction<Cost>::reduction(const compact_problem<Cost>& problem, const reduction
 
 template <cost_value Cost>
 bool reduction<Cost>::run(working& p, const reduction_limits& limits, const deadline& limit) {
+  constexpr std::size_t most_rounds = 20;  // of all rules; without any large kernels are not solved
   // labels and compared entries of a variable; labels times both neighbours' classes: half and twice change no answer
   constexpr std::size_t most_labels = 400, dominance_work = 20'000'000, between_work = 50'000'000;
   detail::usage_tidy<Cost> usage(p);
@@ -139,7 +140,7 @@ bool reduction<Cost>::run(working& p, const reduction_limits& limits, const dead
   };
 
   bool feasible = usage.tidy() && (!limits.rows || oversized());
-  for (std::size_t round = 0; feasible && round < limits.rounds && !limit.expired(); ++round) {
+  for (std::size_t round = 0; feasible && round < most_rounds && !limit.expired(); ++round) {
     const std::vector<std::uint32_t> open = changed(p);
     if (open.empty()) break;
     for (const std::uint32_t x : open) p.variables[x].dirty = false;
