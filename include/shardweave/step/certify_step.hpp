@@ -2,9 +2,9 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/problem.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
-#include <shardweave/step/step_bound.hpp>
+#include <shardweave/solve/search/certify_options.hpp>
 #include <shardweave/step/step_certificate.hpp>
+#include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
 
 /// \file

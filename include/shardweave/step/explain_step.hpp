@@ -6,7 +6,6 @@
 #include <shardweave/placement/explain.hpp>
 #include <shardweave/simulate/slack.hpp>
 #include <shardweave/simulate/timeline.hpp>
-#include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
 #include <shardweave/tasks/schedule_types.hpp>

@@ -31,18 +31,6 @@
 
 namespace shardweave::inline v0 {
 
-/// A lower bound, the weighted claims that prove it, and the placements that were met on the way.
-struct step_bounds {
-  double bound = -std::numeric_limits<double>::infinity();  ///< in the unit of the work; no plan ends earlier
-  /// No weights on claims of these forms prove more: for some mixture of placements none of these claims exceeds this.
-  double limit = std::numeric_limits<double>::infinity();
-  std::vector<step_claim> claims = {};      ///< those of positive weight
-  std::vector<double> weights = {};         ///< one per claim; they add up to 1
-  std::vector<assignment> placements = {};  ///< each the best under some prices, the starts first; no two are equal
-  std::size_t rounds = 0;
-  bool stopped = false;  ///< a limit ended the search
-};
-
 namespace detail {
 
 /// How many priced problems are solved, and with how many iterations each (`step_bound_options::entries`).

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/number_text.hpp>
+#include <shardweave/placement/cost.hpp>
 #include <shardweave/step/detail/places_between.hpp>
 #include <shardweave/step/step_work.hpp>
 
@@ -9,13 +10,15 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 /// \file
-/// Lower bounds on the makespan of every plan, as sums of vertex times, channel loads and chains of edges.
+/// Lower bounds on the makespan of every plan, as sums of vertex times, channel loads and chains of edges, and mixtures
+/// of them.
 
 namespace shardweave::inline v0 {
 
@@ -45,6 +48,18 @@ struct step_claim {
   std::uint32_t held = 0;
 
   friend bool operator==(const step_claim&, const step_claim&) = default;
+};
+
+/// A lower bound, the weighted claims that prove it, and the placements that were met on the way.
+struct step_bounds {
+  double bound = -std::numeric_limits<double>::infinity();  ///< in the unit of the work; no plan ends earlier
+  /// No weights on claims of these forms prove more: for some mixture of placements none of these claims exceeds this.
+  double limit = std::numeric_limits<double>::infinity();
+  std::vector<step_claim> claims = {};      ///< those of positive weight
+  std::vector<double> weights = {};         ///< one per claim; they add up to 1
+  std::vector<assignment> placements = {};  ///< each the best under some prices, the starts first; no two are equal
+  std::size_t rounds = 0;
+  bool stopped = false;  ///< a limit ended the search
 };
 
 /// The work of all vertices and edges: under one assignment, or the average over a mixture of several.

@@ -9,6 +9,7 @@
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/search/certify_options.hpp>
 #include <shardweave/solve/search/detail/bounded_search.hpp>
 #include <shardweave/solve/search/detail/proof_at_hand.hpp>
 #include <shardweave/solve/search/detail/proof_kernel.hpp>
@@ -31,12 +32,6 @@
 /// solvers.
 
 namespace shardweave::inline v0 {
-
-/// Limits on the effort of a proof.
-struct certify_options {
-  std::size_t steps = 16'000;  ///< steps of the ascent at the root, at most
-  std::size_t nodes = 10'000;  ///< subproblems, at most
-};
 
 namespace detail {
 

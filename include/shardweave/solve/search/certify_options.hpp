@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstddef>
+
+/// \file
+/// Options of what makes proofs.
+
+namespace shardweave::inline v0 {
+
+/// Limits on the effort of a proof.
+struct certify_options {
+  std::size_t steps = 16'000;  ///< steps of the ascent at the root, at most
+  std::size_t nodes = 10'000;  ///< subproblems, at most
+};
+
+}  // namespace shardweave::inline v0
