@@ -26,7 +26,8 @@ struct auto_solver {
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
   small_size small = {};  ///< up to this size branch and bound is used; without budgets, up to 60,000 labels
-  std::size_t many_labels = 100'000;  ///< from this size a greedy assignment comes first
+  /// From this size a greedy assignment comes first; less where a stop may come at once.
+  std::size_t many_labels = 100'000;
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;

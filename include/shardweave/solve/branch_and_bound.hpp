@@ -51,7 +51,7 @@ class branch_and_bound {
 
   std::size_t nodes = 2000;       ///< most nodes
   bool goes_on = false;           ///< with a time limit: continues until then, beyond `nodes`
-  bool reduces_root = true;       ///< not needed for a kernel of a `reduction`
+  bool reduces_root = true;       ///< false for a kernel of a `reduction`
   std::size_t root_steps = 2000;  ///< of the ascent, at the root
   std::size_t node_steps = 200;   ///< of the ascent, elsewhere, and after each removal of labels
   /// Steps between two decodings to an assignment; 0: only at the end. Less where a brief search must find one.

@@ -49,11 +49,11 @@ class local_search {
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
   std::size_t starts = 2;           ///< of which the best result counts
-  std::size_t sweeps = 12;          ///< coordinate sweeps before forests
-  std::size_t star_sweeps = 1;      ///< sweeps of stars
-  std::size_t largest_block = 400;  ///< variables in a forest
+  std::size_t sweeps = 12;          ///< coordinate sweeps before forests; see `effort`
+  std::size_t star_sweeps = 1;      ///< sweeps of stars; 0 where a large problem needs an assignment soon
+  std::size_t largest_block = 400;  ///< variables in a forest; fewer where a move must be quick
   std::size_t effort = 20;          ///< forest moves per variable, at least 200; none if this and both sweeps are 0
-  std::size_t attempts = 8;         ///< most starts while no feasible assignment is known
+  std::size_t attempts = 8;         ///< most starts while none is feasible; fewer where another solver is asked next
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;

@@ -31,7 +31,7 @@ struct savings_cut {
 
 /// Effort of a `savings_ascent`.
 struct savings_ascent_options {
-  std::size_t sweeps = 5;     ///< of message passing per step of the prices
+  std::size_t sweeps = 5;     ///< of message passing per step of the prices; fewer where many bounds are asked for
   std::size_t rounds = 300;   ///< of the game per step, at least one
   std::size_t patience = 12;  ///< steps without progress after which it ends
 };

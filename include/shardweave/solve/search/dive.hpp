@@ -44,10 +44,10 @@ class dive {
   std::size_t dives = 4;            ///< number of dives
   std::size_t root_steps = 600;     ///< of the ascent at the root
   double least_share = 0.6;         ///< share of the labels that stay in a round, drawn for each dive from here ...
-  double most_share = 0.88;         ///< ... to here; clamped to [0, 1]
+  double most_share = 0.88;         ///< ... to here; clamped to [0, 1]; less: dives are quicker, and find dearer ones
   std::size_t steps = 90;           ///< of the ascent per round
   double effort = 0.5;              ///< forest moves per variable and round
-  std::size_t small_labels = 2000;  ///< at most so many labels are left to `finish`
+  std::size_t small_labels = 2000;  ///< at most so many labels are left to `finish`; more with one that proves more
   branch_and_bound finish = brief_search();
 
   /// One dive. Nothing if it found no assignment.
