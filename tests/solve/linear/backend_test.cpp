@@ -21,6 +21,14 @@
 #include <thread>
 #include <vector>
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+/// What the presolve of CoinUtils loses is not ours.
+extern "C" const char* __lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __lsan_default_suppressions() { return "leak:implied_free_action::presolve\n"; }  // NOLINT
+#endif
+#endif
+
 namespace sw = shardweave;
 using shardweave_test::sized;
 using shardweave_test::tried_backends;
