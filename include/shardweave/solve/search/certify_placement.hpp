@@ -35,6 +35,13 @@ namespace shardweave::inline v0 {
 
 namespace detail {
 
+/// Steps of the ascent at the root. An ascent of many steps begins with large ones, and is worth little if it is cut
+/// short: of the largest problems of the contest ten seconds are enough for a thousand.
+[[nodiscard]] inline std::size_t steps_within(std::size_t most, double seconds) {
+  constexpr double least = 1000, a_second = 100;
+  return static_cast<std::size_t>(std::min(static_cast<double>(most), std::max(least, a_second * seconds)));
+}
+
 /// Proves a bound by branch and bound over the compiled problem, or over the same problem with the costs `other`.
 /// \param known  as `certify_placement` has it
 template <cost_value Cost>
@@ -64,12 +71,13 @@ template <cost_value Cost>
   auto [ruled_out, left] = ruled_out_by_limits(form, in_stated.left(all), limit);
   proofs.begin_with(std::move(ruled_out));
   go_on();
+  const std::size_t root_steps = steps_within(options.steps, control.seconds);
   const auto search = [&]<class Form>(const placement_problem<Cost>& whole, const compact_problem<Cost>& costs,
                                       const stated_multipliers<Cost, Form>& stated, proof_record<Cost, Form>& found,
                                       typename proof_relaxation<Cost, Form>::memory start) {
     constexpr double worthwhile = 0.02;  // share of labels that a round of reduced-cost fixing must remove
     proof_relaxation<Cost, Form> bounds(whole, costs, stated, best, proofs,
-                                        {.root_steps = options.steps, .nodes = options.nodes}, found);
+                                        {.root_steps = root_steps, .nodes = options.nodes}, found);
     bounded_search<Cost, proof_relaxation<Cost, Form>, proof_record<Cost, Form>>(costs, best, bounds, found, worthwhile)
         .run(std::move(start));
     return proofs.last();
@@ -77,7 +85,7 @@ template <cost_value Cost>
   if (d.counted == savings_form::off) {
     proofs.look();
     proof_kernel<Cost> kernel(d, p, form, in_stated, std::move(left), best, proofs, limit);
-    if (kernel.run(options.steps)) {
+    if (kernel.run(root_steps)) {
       if (kernel.is_proven()) return proofs.last();
       proof_record<Cost, rounded_problem> of_rest(kernel.problem(), kernel.in_kernel());
       kernel.follow(of_rest);
