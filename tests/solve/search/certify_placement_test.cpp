@@ -389,6 +389,30 @@ TEST_SUITE("certify_placement") {
       CHECK((amounts <= 25'000) == is_stopped);
     }
   }
+  TEST_CASE(
+      "an edge that is a sum of costs of its ends but for rounding has no message where eliminations have no table") {
+    sw::placement_description<double> d;
+    for (const char* name : {"a", "b"}) d.vertices.push_back({.name = name, .compute = {0, 0}});
+    d.edges.push_back({.from = 0, .to = 1, .communication = 0});
+    const double costs[] = {0.1 + 0.2, 0.1 + 0.7, 0.3 + 0.2, std::nextafter(0.3 + 0.7, 2)};
+    d.tables.push_back(std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_classes(
+        {0, 1}, {0, 1}, 2, 2, [&](std::size_t i, std::size_t j) { return costs[2 * i + j]; })));
+    const auto problem = compiled(d);
+    REQUIRE(problem);
+    REQUIRE(problem->compact().edges().size() == 1);
+    sw::detail::exact_problem<double> left;  // a's and b's parts are their own costs there
+    left.name = {0, 1};
+    left.costs = {{0.1, 0.3}, {0.2, 0.7}};
+    left.usages.resize(2);
+    left.link();
+    const sw::rounded_problem rounded(std::move(left));
+    const std::vector<std::vector<sw::strategy>> both{{0, 1}, {0, 1}};
+    const sw::detail::stated_multipliers<double, sw::rounded_problem> in_rounded(rounded, {0, 1}, both);
+    const sw::dual_values dual{.of_class = {0.5, 0.5, 0.5, 0.5}, .of_row = {}};
+    const auto m = in_rounded(problem->compact(), {{0, {0, 1}}, {1, {0, 1}}}, both, dual);
+    CHECK(m.messages.empty());
+    CHECK(m.prices.empty());
+  }
   TEST_CASE("what cannot be certified is said") {
     const auto stated = shardweave_test::draw_problem<double>(3);
     const auto problem = compiled(stated.description);
