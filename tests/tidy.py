@@ -21,7 +21,8 @@ import time
 
 root = pathlib.Path(__file__).resolve().parents[1]
 flags = ["-std=c++20", "-I", str(root / "include"), "-I", str(root / "tests"), "-I", str(root / "examples"), "-I", str(root),
-         *(f"-isystem{folder}" for folder in ("/usr/include/eigen3", "/usr/include/coin", "/usr/include/highs", "/usr/local/cuda/include")),
+         *(f"-isystem{folder}" for folder in ("/usr/include/eigen3", "/usr/include/coin", "/usr/include/highs",
+                                              "/usr/local/cuda/include")),
          "-DDOCTEST_CONFIG_VOID_CAST_EXPRESSIONS=", "-DSHARDWEAVE_SMALL_TESTS",
          *(f'-DSHARDWEAVE_{name}="."' for name in ("SOURCE_DIR", "PROGRAM_DIR", "TEST_DATA"))]
 

@@ -107,7 +107,7 @@ template <class S, cost_value Cost>
 /// otherwise the problem is solved again with all labels that may beat it. The core has a fraction of the labels, and
 /// reductions take time quadratic in labels.
 ///
-/// Problems with budgets or savings, and those of less than 1000 labels, go to `S` unchanged.
+/// Problems with budgets or savings, and those of fewer than 1000 labels, go to `S` unchanged.
 /// Source: sifting of linear programs; cores of knapsack problems, E. Balas and E. Zemel, An algorithm for large
 /// zero-one knapsack problems, Operations Research 28 (1980).
 template <class S>

@@ -67,8 +67,8 @@ inline void branch_cbc(const OsiClpSolverInterface& relaxed, const linear_model&
   engine.branchAndBound();
   outcome.nodes = static_cast<std::size_t>(std::max(engine.getNodeCount(), 0));
   outcome.iterations += static_cast<std::size_t>(std::max(engine.getIterationCount(), 0));
-  const bool was_ended = clock.expired();
-  if (engine.isProvenInfeasible() && !was_ended) {
+  const bool was_stopped = clock.expired();
+  if (engine.isProvenInfeasible() && !was_stopped) {
     outcome.status = backend_status::infeasible;
     outcome.bound = std::numeric_limits<double>::infinity();
     return;
@@ -78,9 +78,9 @@ inline void branch_cbc(const OsiClpSolverInterface& relaxed, const linear_model&
     outcome.objective = model.objective_of(outcome.primal);
   }
   outcome.status = backend_status::stopped;
-  // ended from outside it may say that the search is complete, with the start as its best and its bound
+  // stopped from outside it may say that the search is complete, with the start as its best and its bound
   constexpr int by_an_event = 5;
-  if (was_ended && engine.status() != by_an_event) return;
+  if (was_stopped && engine.status() != by_an_event) return;
   const bool ended = engine.isProvenOptimal() && !engine.isAbandoned() && !outcome.primal.empty();
   if (ended && limits.gap <= 0) {
     outcome.status = backend_status::optimal;
@@ -97,8 +97,8 @@ inline void branch_cbc(const OsiClpSolverInterface& relaxed, const linear_model&
 }  // namespace detail
 
 /// COIN-OR's branch and cut on top of CLP, with probing and Gomory's cuts; linear programs without whole numbers go to
-/// CLP as they are. Without CBC's own preprocessing of whole numbers, which takes longer than all else
-/// where the relaxation is nearly integral.
+/// CLP as they are. Without CBC's own preprocessing of whole numbers, which takes longer than all else where the
+/// relaxation is nearly integral.
 ///
 /// Silent; threads may call at once. A stop is obeyed at the next iteration of the simplex method or between cuts.
 class cbc {

@@ -67,7 +67,8 @@ inline void relax_clp(ClpSimplex& engine, const linear_model& model, const backe
   engine.initialSolve(options);
   // presolve may leave traces of infeasibility, and cannot tell infeasible from unbounded; both end here
   if (!clock.expired() && (engine.status() != 0 || engine.secondaryStatus() != 0)) engine.primal(1);
-  if (engine.status() == 4) {  // it lost its way, beside small weights: once more from scratch
+  constexpr int numerical_trouble = 4;  // beside small weights: once more from scratch
+  if (engine.status() == numerical_trouble && !clock.expired()) {
     engine.allSlackBasis(true);
     engine.setPerturbation(100);  // off
     engine.primal(0);

@@ -36,7 +36,7 @@ namespace shardweave::inline v0 {
 namespace detail {
 
 /// Steps of the ascent at the root. An ascent of many steps begins with large ones, and is worth little if it is cut
-/// short: of the largest problems of the contest ten seconds are enough for a thousand.
+/// short; of the contest's S a thousand take some seconds.
 [[nodiscard]] inline std::size_t steps_within(std::size_t most, double seconds) {
   constexpr double least = 1000, a_second = 100;
   return static_cast<std::size_t>(std::min(static_cast<double>(most), std::max(least, a_second * seconds)));
