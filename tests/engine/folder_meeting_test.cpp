@@ -58,11 +58,12 @@ TEST_SUITE("folder_meeting") {
   }
   TEST_CASE("a folder that a rank has been in, ranks that are none, and a rank 0 that does not come are refused") {
     const temporary_folder folder;
-    CHECK_THROWS_WITH_AS((void)sw::meet_in_folder(folder.path(), 3, 3),
-                         ("rank 3 of 3 cannot meet in folder " + folder.path().string() +
-                          ", expected a rank from 0 on and below their number")
-                             .c_str(),
-                         sw::error);
+    for (const int none : {-1, 3})
+      CHECK_THROWS_WITH_AS((void)sw::meet_in_folder(folder.path(), none, 3),
+                           ("rank " + std::to_string(none) + " of 3 cannot meet in folder " + folder.path().string() +
+                            ", expected a rank from 0 on and below their number")
+                               .c_str(),
+                           sw::error);
     const sw::rank_meeting late = sw::meet_in_folder(folder.path(), 1, 2, 0.05);
     std::int64_t word = 0;
     CHECK_THROWS_WITH_AS(late.share(std::as_writable_bytes(std::span(&word, 1))),

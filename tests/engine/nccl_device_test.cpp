@@ -1,8 +1,6 @@
 // What holds on any device: run on a real one where there is one, and on the double.
 #include "nccl_ranks.hpp"
-#include <shardweave/engine/nccl_calibration.hpp>
 #include <shardweave/engine/nccl_engine.hpp>
-#include <shardweave/engine/nccl_estimator.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
@@ -49,11 +47,6 @@ sw::schedule with_bucket(const sw::task_graph& g) {
   });
   return s;
 }
-/// A model that answers always the same.
-struct always {
-  double us = 7;
-  sw::collective_estimate estimate(sw::collective, sw::bytes, sw::group_shape) const { return {.time_us = us}; }
-};
 }  // namespace
 
 TEST_SUITE("nccl_engine, on a device") {
@@ -133,28 +126,6 @@ TEST_SUITE("nccl_engine, on a device") {
     CHECK(engine.checked() == calls);
   }
 
-  TEST_CASE("copies stand in for durations: longer ones take longer, none takes nothing") {
-    if (!has_devices(1)) return;
-    sw::nccl_engine engine(sw::meet_alone(), small_options());
-    const sw::nccl_copy_work& work = engine.work();
-    CHECK(work.dram_bytes_per_ns() > 0);
-    CHECK(work.floor() >= ns(0));
-    CHECK(work.copies(ns(0)) == 0);
-    CHECK(work.copies(work.floor() * 2) >= 1);
-    CHECK(work.copies(work.floor()) == 1);
-    // the floor is told in whole nanoseconds
-    CHECK(static_cast<double>(work.size(work.floor()).count()) <= 1 + work.dram_bytes_per_ns());
-    engine.connect({});
-    const auto nothing = engine.run({.duration = ns(0)});
-    const auto some = engine.run({.duration = ns(1'000'000)}), more = engine.run({.duration = ns(4'000'000)});
-    engine.finish();
-    const double one = static_cast<double>(engine.span(some).length().count());
-    CHECK(engine.span(nothing).length() < engine.span(some).length());
-    CHECK(one > 0.5e6);
-    CHECK(one < 3e6);
-    CHECK(static_cast<double>(engine.span(more).length().count()) > 2 * one);
-  }
-
   TEST_CASE("an engine that goes away with work under way ends it, and the next one works") {
     if (!has_devices(1)) return;
     const std::vector<sw::process_group> groups{{.size = 1}};
@@ -168,32 +139,6 @@ TEST_SUITE("nccl_engine, on a device") {
       if (i == 2) engine.finish();
       CHECK(engine.checked() == (i == 2 ? 20 : 0));
     }
-  }
-
-  TEST_CASE("a calibration of one rank measures copies, and knows the device") {
-    if (!has_devices(1)) return;
-    sw::nccl_engine engine(sw::meet_alone(), small_options());
-    const sw::machine_calibration found = sw::calibrate_nccl(engine);
-    CHECK(found.device.collectives.empty());
-    CHECK(found.dram_bytes_per_ns == engine.work().dram_bytes_per_ns());
-    REQUIRE(found.device.under_load);
-    CHECK(found.device.under_load->memory_bandwidth == found.dram_bytes_per_ns);
-    CHECK(found.device.under_load->processors > 0);
-    CHECK(found.device.name.starts_with("1 devices of compute capability "));
-    CHECK_THROWS_WITH_AS(
-        sw::calibrate_nccl(engine, {.factor = 1}),
-        "calibrate_nccl was given sizes from 1024 bytes by a factor of 1 and 15 repetitions, expected a size that is "
-        "positive, a factor of 2 or more and one repetition or more",
-        sw::error);
-  }
-
-  TEST_CASE("NCCL has no estimate for a single rank: the other model answers") {
-    if (!has_devices(1)) return;
-    sw::check_cuda(cudaSetDevice(0), "cudaSetDevice");
-    const sw::nccl_estimator model(sw::meet_alone(), {}, always{}, sw::kibibytes(4));
-    static_assert(sw::collective_cost_model<decltype(model)>);
-    CHECK(!model.told(sw::collective::all_reduce, sw::bytes(1024)));
-    CHECK(model.estimate(sw::collective::all_reduce, sw::bytes(1024), {}).time_us == 7);
   }
 
   TEST_CASE("four ranks of a run compute a layer together") {

@@ -36,6 +36,14 @@ struct nothing_left {
   }
 };
 
+/// What the double was called for collectives on a device, in order.
+inline std::vector<std::string> nccl_calls(int device) {
+  std::vector<std::string> kept;
+  for (const std::string& c : fake_gpu::calls(device))
+    if (c.starts_with("nccl") && !c.starts_with("ncclComm") && !c.starts_with("ncclGetUniqueId")) kept.push_back(c);
+  return kept;
+}
+
 /// Buffers small enough for a test.
 inline sw::nccl_engine_options small_options() {
   return {.timeout_seconds = 60, .answer_seconds = 1, .largest_copy = sw::mebibytes(1)};

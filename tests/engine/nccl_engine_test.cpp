@@ -3,13 +3,8 @@
 #include "nccl_ranks.hpp"
 #include "random_schedule.hpp"
 #include "rank_groups.hpp"
-#include <shardweave/engine/nccl_calibration.hpp>
-#include <shardweave/engine/nccl_communicator.hpp>
-#include <shardweave/engine/nccl_copy_work.hpp>
 #include <shardweave/engine/nccl_engine.hpp>
-#include <shardweave/engine/nccl_estimator.hpp>
 #include <shardweave/engine/nccl_handles.hpp>
-#include <shardweave/engine/nccl_launch.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
@@ -20,22 +15,20 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace sw = shardweave;
 using ns = sw::nanoseconds;
 
-namespace nccl_double_tests {
+namespace nccl_engine_tests {
 namespace {
+using nccl_tests::nccl_calls;
 using nccl_tests::nothing_left;
 using nccl_tests::on_ranks;
 using nccl_tests::small_options;
@@ -46,17 +39,6 @@ sw::collective_call call_of(sw::collective op, std::int64_t size, const char* dt
                             std::uint32_t channel = 0) {
   return {1, channel, op, dtype, "sum", sw::bytes(size), sw::bytes(size), {}, {}};
 }
-std::vector<std::string> nccl_calls(int device) {
-  std::vector<std::string> kept;
-  for (const std::string& c : fake_gpu::calls(device))
-    if (c.starts_with("nccl") && !c.starts_with("ncclComm") && !c.starts_with("ncclGetUniqueId")) kept.push_back(c);
-  return kept;
-}
-/// A model that answers always the same.
-struct constant {
-  double us = 7;
-  sw::collective_estimate estimate(sw::collective, sw::bytes, sw::group_shape) const { return {.time_us = us}; }
-};
 }  // namespace
 
 TEST_SUITE("nccl_engine, on the double") {
@@ -441,244 +423,4 @@ TEST_SUITE("nccl_engine, on the double") {
   }
 }
 
-TEST_SUITE("nccl_handles, nccl_copy_work, nccl_launch, nccl_communicator, on the double") {
-  TEST_CASE("a rank works on the device that it asks for, or on that of its number; codes become errors") {
-    const nothing_left after({.devices = 3});
-    CHECK(sw::use_device(7, -1) == 1);
-    CHECK(sw::use_device(7, 2) == 2);
-    CHECK_THROWS_WITH_AS(sw::use_device(7, 3), "rank 7 cannot work on device 3, this process sees 3", sw::error);
-    CHECK_NOTHROW(sw::check_cuda(cudaSuccess, "one"));
-    CHECK_THROWS_WITH_AS(sw::check_cuda(cudaErrorInvalidValue, "one"), "one: invalid argument", sw::error);
-    CHECK_NOTHROW(sw::check_nccl(ncclSuccess, "one"));
-    CHECK_THROWS_WITH_AS(sw::check_nccl(ncclInvalidArgument, "one"), "one: invalid argument (said by the double)",
-                         sw::error);
-  }
-
-  TEST_CASE("a handle has one owner, which lets it go") {
-    const nothing_left after;
-    sw::use_device(0, 0);
-    sw::device_event first = sw::make_event(), second;
-    const cudaEvent_t made = first.get();
-    second = std::move(first);
-    CHECK(second.get() == made);
-    const sw::device_event third(std::move(second));
-    CHECK(third.get() == made);
-    CHECK(fake_gpu::alive() == after.before + 1);
-    CHECK(sw::make_device_memory(24).size() == 24);
-    CHECK(sw::make_pinned_memory(24).data() != nullptr);
-    CHECK(fake_gpu::alive() == after.before + 1);
-  }
-
-  TEST_CASE("copies take what was asked for, in as few pieces as the largest one allows") {
-    const nothing_left after;
-    sw::use_device(0, 0);
-    const sw::device_stream stream = sw::make_stream();
-    const sw::nccl_copy_work work(stream.get(), sw::bytes(50'001));  // 1 us for the first byte, 1 us for the others
-    CHECK(work.floor() == ns(1000));
-    CHECK(work.dram_bytes_per_ns() == doctest::Approx(100));
-    for (const auto& [duration, copies, size] : {std::tuple{-5, 0, 0},
-                                                 {0, 0, 0},
-                                                 {499, 0, 0},
-                                                 {500, 1, 1},
-                                                 {1000, 1, 1},
-                                                 {1500, 1, 25'001},
-                                                 {2000, 1, 50'001},
-                                                 {2001, 2, 26},
-                                                 {6000, 3, 50'001}}) {
-      CHECK(work.copies(ns(duration)) == copies);
-      CHECK(work.size(ns(duration)) == sw::bytes(size));
-    }
-    const sw::device_event begin = sw::make_event(), end = sw::make_event();
-    sw::detail::record(begin.get(), stream.get());
-    work.enqueue(stream.get(), ns(5200));
-    sw::detail::record(end.get(), stream.get());
-    while (!sw::is_reached(end.get())) std::this_thread::yield();
-    CHECK(std::abs(sw::elapsed(begin.get(), end.get()).count() - 5200) <= 3);  // whole nanoseconds of each
-  }
-
-  TEST_CASE("types and reductions are those that NCCL has, 16 bits as floats") {
-    const nothing_left after;
-    CHECK(sw::device_element_of("bf16") == sw::element_type::f16);
-    CHECK(sw::device_element_of("i32") == sw::element_type::u32);
-    for (const auto& [dtype, type] : {std::pair{"u8", ncclUint8},
-                                      {"f16", ncclFloat16},
-                                      {"i32", ncclUint32},
-                                      {"i64", ncclUint64},
-                                      {"f32", ncclFloat32},
-                                      {"f64", ncclFloat64}})
-      CHECK(sw::nccl_type_of(sw::device_element_of(dtype)) == type);
-    CHECK(sw::nccl_reduction_of(sw::reduce_op::sum) == ncclSum);
-    CHECK(sw::nccl_reduction_of(sw::reduce_op::max) == ncclMax);
-    CHECK(sw::nccl_reduction_of(sw::reduce_op::min) == ncclMin);
-  }
-
-  TEST_CASE("a communicator is made and split while its rank waits, carries launches, and is let go once") {
-    bool splits_in_silence = false;
-    SUBCASE("a split says that it is under way") {}
-    SUBCASE("a split says that it is done before it is, as with NCCL 2.28") { splits_in_silence = true; }
-    const nothing_left after({.polls = 3, .splits_in_silence = splits_in_silence});
-    sw::use_device(0, 0);
-    std::vector<std::string> waited;
-    const sw::nccl_waiting waiting = [&](std::string_view call, auto) { waited.emplace_back(call); };
-    sw::nccl_communicator all = sw::nccl_communicator::create(sw::meet_alone(), waiting);
-    const sw::nccl_communicator part = all.split(0, 0, 1, waiting);
-    CHECK(std::count(waited.begin(), waited.end(), "ncclCommInitRankConfig") >= 1);
-    CHECK(std::count(waited.begin(), waited.end(), "ncclCommSplit") >= 1);
-    CHECK(part.size() == 1);
-    const sw::device_stream stream = sw::make_stream();
-    const sw::device_memory sent = sw::make_device_memory(16), received = sw::make_device_memory(16);
-    const sw::nccl_piece pieces[] = {{sent.data(), received.data(), 1}, {sent.data() + 4, received.data() + 4, 3}};
-    const auto launch = [&](sw::collective kind, std::size_t count) {
-      part.settle(sw::launch_on(part, stream.get(), kind, sw::element_type::u32, sw::reduce_op::max,
-                                std::span(pieces).first(count)),
-                  sw::nccl_call_of(kind), waiting);
-    };
-    const std::size_t from = nccl_calls(0).size();
-    launch(sw::collective::all_gather, 1);
-    launch(sw::collective::reduce_scatter, 2);
-    launch(sw::collective::all_reduce, 1);
-    launch(sw::collective::all_to_all, 1);
-    launch(sw::collective::shift, 1);
-    std::vector<std::string> calls = nccl_calls(0);
-    calls.erase(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(from));
-    CHECK(calls ==
-          std::vector<std::string>{"ncclAllGather 1 ncclUint32", "ncclGroupStart", "ncclReduceScatter 1 ncclUint32",
-                                   "ncclReduceScatter 3 ncclUint32", "ncclGroupEnd", "ncclAllReduce 1 ncclUint32",
-                                   "ncclGroupStart", "ncclSend 1 ncclUint32", "ncclRecv 1 ncclUint32", "ncclGroupEnd",
-                                   "ncclGroupStart", "ncclSend 1 ncclUint32", "ncclRecv 1 ncclUint32", "ncclGroupEnd"});
-    fake_gpu::fail_next("ncclReduceScatter", ncclSystemError);
-    CHECK_THROWS_WITH_AS(launch(sw::collective::reduce_scatter, 2),
-                         "ncclReduceScatter: unhandled system error (said by the double)", sw::error);
-    CHECK(nccl_calls(0).back() == "ncclGroupEnd");  // what was refused leaves no group open
-    sw::nccl_communicator moved = std::move(all);
-    CHECK(static_cast<bool>(moved));
-    moved.abort();
-    CHECK(!moved);
-    moved.abort();
-  }
-}
-
-TEST_SUITE("calibrate_nccl, on the double") {
-  TEST_CASE("it finds what the double takes: curves of every kind on pairs and on everyone, and copies") {
-    const nothing_left after({.copy_ns = 100});
-    std::vector<sw::machine_calibration> found(4);
-    const auto words = on_ranks(4, small_options(), [&](sw::nccl_engine& engine) {
-      found[static_cast<std::size_t>(engine.rank())] =
-          sw::calibrate_nccl(engine, {.largest = sw::kibibytes(64), .factor = 8, .repetitions = 1, .warm_up = 0}, 2);
-    });
-    CHECK(words == std::vector<std::string>(4));
-    for (const sw::machine_calibration& one : found) {
-      CHECK(one.device.collectives == found[0].device.collectives);
-      CHECK(one.dram_bytes_per_ns == doctest::Approx(100).epsilon(1e-4));  // the double counts whole nanoseconds
-      CHECK(one.device.collectives.size() == 24);                          // 4 kinds, 3 sizes, 2 groups
-      for (const sw::collective_measurement& m : one.device.collectives) {
-        CHECK(m.group.ranks_per_node == 2);
-        CHECK(m.group.nodes == m.group.ranks() / 2);
-        CHECK(m.time_us == doctest::Approx(10 + static_cast<double>(m.size.count()) / 1e5).epsilon(1e-3));
-      }
-      // the double's copies and collectives do not disturb each other
-      CHECK(one.device.under_load->compute_factor == doctest::Approx(1).epsilon(1e-3));
-      CHECK(one.device.under_load->collective_factor == doctest::Approx(1).epsilon(1e-3));
-    }
-    CHECK(found[0].device.name == "4 devices of compute capability 9.0");
-  }
-}
-
-TEST_SUITE("nccl_estimator") {
-  TEST_CASE("NCCL is asked for one collective at a time, once, and for what it knows") {
-    const nothing_left after;
-    const temporary_folder folder;
-    std::vector<std::string> faults(4);
-    std::vector<std::thread> ranks;
-    for (int r = 0; r < 4; ++r)
-      ranks.emplace_back([&, r] {
-        std::string& fault = faults[static_cast<std::size_t>(r)];
-        try {
-          sw::check_cuda(cudaSetDevice(r), "cudaSetDevice");
-          const sw::nccl_estimator model(sw::meet_in_folder(folder / "run", r, 4), {.ranks_per_node = 4}, constant{},
-                                         sw::mebibytes(1));
-          const auto us = [&](sw::collective kind, std::int64_t size, std::int64_t n = 4) {
-            return model.estimate(kind, sw::bytes(size), {.ranks_per_node = n}).time_us;
-          };
-          const auto near = [&](double found, double expected) {
-            if (std::abs(found - expected) > 1e-3) fault += std::to_string(found) + " ";
-          };
-          for (int again = 0; again < 2; ++again)
-            for (const auto kind :
-                 {sw::collective::all_gather, sw::collective::reduce_scatter, sw::collective::all_reduce})
-              near(us(kind, 400'000), 14);
-          near(us(sw::collective::all_to_all, 400'000), 7);     // no estimate
-          near(us(sw::collective::all_reduce, 400'000, 2), 7);  // another group
-          near(us(sw::collective::all_reduce, 1 << 21), 7);     // larger than the memory
-        } catch (const std::exception& e) {
-          fault = e.what();
-        }
-      });
-    for (std::thread& rank : ranks) rank.join();
-    CHECK(faults == std::vector<std::string>(4));
-    const auto called = fake_gpu::calls(3);
-    CHECK(std::count(called.begin(), called.end(), "ncclGroupSimulateEnd") == 3);
-    CHECK(std::count(called.begin(), called.end(), "ncclGroupEnd") == 0);
-  }
-
-  TEST_CASE("a question that NCCL refused is asked again") {
-    const nothing_left after;
-    const temporary_folder folder;
-    fake_gpu::fail_next("ncclAllReduce", ncclSystemError);
-    std::atomic<int> refused = 0;
-    std::vector<std::string> faults(2);
-    std::vector<std::thread> ranks;
-    for (int r = 0; r < 2; ++r)
-      ranks.emplace_back([&, r] {
-        try {
-          sw::check_cuda(cudaSetDevice(r), "cudaSetDevice");
-          const sw::nccl_estimator model(sw::meet_in_folder(folder / "run", r, 2), {.ranks_per_node = 2}, constant{},
-                                         sw::mebibytes(1));
-          const auto ask = [&] {
-            return model.estimate(sw::collective::all_reduce, sw::bytes(400'000), {.ranks_per_node = 2}).time_us;
-          };
-          double us = 0;
-          try {
-            us = ask();
-          } catch (const sw::error&) {
-            ++refused;
-            us = ask();
-          }
-          if (std::abs(us - 14) > 1e-3) faults[static_cast<std::size_t>(r)] = std::to_string(us);
-        } catch (const std::exception& e) {
-          faults[static_cast<std::size_t>(r)] = e.what();
-        }
-      });
-    for (std::thread& rank : ranks) rank.join();
-    CHECK(refused == 1);
-    CHECK(faults == std::vector<std::string>(2));
-  }
-
-  TEST_CASE("a group that is not the communicator's, and what NCCL refuses, are errors") {
-    const nothing_left after;
-    sw::check_cuda(cudaSetDevice(0), "cudaSetDevice");
-    CHECK_THROWS_WITH_AS(sw::nccl_estimator(sw::meet_alone(), {.ranks_per_node = 2}, constant{}, sw::kibibytes(1)),
-                         "estimates for a group of 2 ranks were asked for on a communicator of 1", sw::error);
-  }
-}
-
-TEST_SUITE("meet_in_folder") {
-  TEST_CASE("a folder of another run and a rank that is none are refused") {
-    const temporary_folder folder;
-    const auto mine = sw::meet_in_folder(folder.path(), 0, 1);
-    CHECK_THROWS_WITH_AS(
-        sw::meet_in_folder(folder.path(), 0, 1),
-        ("folder " + folder.path().string() + " has seen rank 0 already, expected a folder that no other run has used")
-            .c_str(),
-        sw::error);
-    CHECK_THROWS_AS(sw::meet_in_folder(folder.path(), 1, 1), sw::error);
-    CHECK_THROWS_AS(sw::meet_in_folder(folder.path(), -1, 1), sw::error);
-    const auto late = sw::meet_in_folder(folder / "other", 1, 2, 0.02);
-    std::byte word[1] = {};
-    CHECK_THROWS_WITH_AS(late.share(word),
-                         ("rank 0 has not come to folder " + (folder / "other").string() + " after 0.02 s").c_str(),
-                         sw::error);
-  }
-}
-
-}  // namespace nccl_double_tests
+}  // namespace nccl_engine_tests
