@@ -49,11 +49,13 @@ run backends "${check[@]}" "$work/backends"
 
 if has_command mpicxx >/dev/null && has_command mpirun >/dev/null; then
   read -ra mpi <<<"$(mpicxx --showme:compile) $(mpicxx --showme:link)"
-  compile "$tests/engine/mpi_engine_test.cpp" "$work/main.o" "${mpi[@]}" -o "$work/mpi"
+  compile "$tests"/engine/mpi_*_test.cpp "$work/main.o" "${mpi[@]}" -o "$work/mpi"
   known=$(dirname "$(dirname "$(readlink -f "$(command -v mpirun)")")")/share/openmpi/openmpi-valgrind.supp
   if [ -e "$known" ]; then check+=(--suppressions="$known"); fi
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader
   export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_hwloc_base_binding_policy=none
-  run mpi mpirun -np 4 --oversubscribe "${check[@]}" "$work/mpi" --no-skip --test-suite='mpi rank' --test-case=pieces
+  for case in session 'roll call' meeting engine; do  # MPI begins once in a process
+    run "mpi_${case/ /_}" mpirun -np 4 --oversubscribe "${check[@]}" "$work/mpi" --no-skip --test-suite='mpi rank' --test-case="a* $case"
+  done
 fi
 [ $failed = 0 ]
