@@ -9,7 +9,6 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/concepts.hpp>
-#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/overlap/savings.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
@@ -36,14 +35,12 @@
 #include <shardweave/solve/race.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/trws.hpp>
-#include <shardweave/spmd/describe_spmd.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
-#include <shardweave/spmd/training_constraints.hpp>
 #include <shardweave/version.hpp>
 // IWYU pragma: end_exports
 
 /// \file
 /// What planning takes: a planner and a pipeline, cost models and constraints, solvers and their combinators,
-/// bucketing, schedules. Every room has an entry header of its own with all of it (`shardweave/solve.hpp`,
-/// `shardweave/cost.hpp`, `shardweave/models.hpp`, `shardweave/report.hpp`, ...); headers of components (io, glpk) are
-/// included by name.
+/// bucketing, schedules, over graphs and prices of a host's own. Every room has an entry header of its own with all of
+/// it (`shardweave/solve.hpp`, `shardweave/cost.hpp`, `shardweave/report.hpp`, ...): computations on a mesh of devices
+/// take `shardweave/spmd.hpp` and `shardweave/lowering.hpp`, which makes tasks of them. Headers of components (io,
+/// glpk) are included by name.

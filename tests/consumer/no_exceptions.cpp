@@ -2,6 +2,7 @@
 // EACH it includes all, and runs a pipeline.
 #ifdef EACH
 #include <shardweave/cost.hpp>
+#include <shardweave/lowering.hpp>
 #include <shardweave/models.hpp>
 #include <shardweave/shardweave.hpp>
 #include <shardweave/spmd.hpp>

@@ -17,6 +17,7 @@ struct own_solver {
   sw::solution<Cost> solve(const sw::placement_problem<Cost>&, const sw::solve_control&) const;
 };
 static_assert(sw::solver<own_solver, double> && sw::solver<sw::reduced<own_solver>, std::int64_t>);
-static_assert(sizeof(sw::pipeline<own_solver, sw::two_steps<sw::no_bucketing, sw::in_order>>) > 0);
+struct own_lowering {};
+static_assert(sizeof(sw::pipeline<own_solver, sw::two_steps<sw::no_bucketing, sw::in_order>, own_lowering>) > 0);
 
 }  // namespace
