@@ -85,15 +85,6 @@ TEST_SUITE("read_collective_records") {
     CHECK(sw::measurements_of(records).size() == 2);
   }
 
-  TEST_CASE("nodes that a CSV leaves open are asked for") {
-    const std::string text = "collective,nodes,ranks,size_bytes,time_us\nallgather,-1,16,8,2\nallgather,1,8,8,1\n";
-    CHECK(refused([&] { return records_in(text); }) ==
-          "t: line 2: nodes is -1, not stated: say how many nodes the groups span");
-    const auto rows = records_in(text, {.group = sw::group_shape{8, 2}});
-    CHECK(rows.at(0).measurement.group == sw::group_shape{8, 2});
-    CHECK(rows.at(1).measurement.group == sw::group_shape{8, 1});
-  }
-
   TEST_CASE("the output of nccl-tests is read with both placements") {
     const auto records = records_in(small_log);
     REQUIRE(records.size() == 4);
@@ -107,18 +98,6 @@ TEST_SUITE("read_collective_records") {
     CHECK(records[1].measurement.time_us == 20.75);
     CHECK(records[1].placement == "in");
     CHECK(records[3].measurement.size == sw::mebibytes(1));
-  }
-
-  TEST_CASE("what an output of nccl-tests leaves open is asked for") {
-    const std::string bare = "  1024  256  float  sum  -1  21.30  0.05  0.04  0\n";
-    CHECK(refused([&] { return records_in(bare); }) ==
-          "t: does not say which collective was measured (no line 'Collective test starting'), and none was given");
-    CHECK(refused([&] { return records_in(bare, {.kind = sw::collective::all_reduce}); }) ==
-          "t: lists 0 ranks on 0 hosts; expected two or more, and as many on each, or a group to be given");
-    const auto records = records_in(bare, {.kind = sw::collective::all_reduce, .group = sw::group_shape{8, 1}});
-    REQUIRE(records.size() == 1);
-    CHECK(records[0].measurement ==
-          sw::collective_measurement{sw::collective::all_reduce, {8, 1}, sw::bytes(1024), 21.3});
   }
 
   TEST_CASE("a table of XLA is read with full sizes") {
@@ -135,14 +114,6 @@ TEST_SUITE("read_collective_records") {
     CHECK(records[1].measurement.time_us == doctest::Approx(28.8));
     // nodes of two devices
     CHECK(records_in(small_xla, {.devices_per_node = 2})[1].measurement.group == sw::group_shape{2, 2});
-  }
-
-  TEST_CASE("a table of several devices needs a name") {
-    const std::string both = small_xla + changed(small_xla, "sm_90", "sm_100");
-    CHECK(refused([&] { return records_in(both); }) == "t: holds several devices (sm_90, sm_100); name one");
-    CHECK(records_in(both, {.device = "sm_100"}).size() == 2);
-    CHECK(refused([&] { return records_in(both, {.device = "sm_80"}); }) ==
-          "t: has no device 'sm_80'; known are sm_90, sm_100");
   }
 
   TEST_CASE("what is wrong is told with its line") {

@@ -24,8 +24,8 @@ struct measured_record {
 struct record_options {
   std::string device = {};                ///< XLA: key of the wanted device; needed if the table holds several
   std::int64_t devices_per_node = 8;      ///< XLA: how many ranks share a node
-  std::optional<collective> kind = {};    ///< nccl-tests: where the output does not name the program
-  std::optional<group_shape> group = {};  ///< nccl-tests: where the output lists no ranks; CSV: nodes, if -1
+  std::optional<collective> kind = {};    ///< nccl-tests: counts for more than the program that the output names
+  std::optional<group_shape> group = {};  ///< nccl-tests: for more than the ranks that it lists; CSV: nodes, if -1
 };
 
 }  // namespace shardweave::inline v0
