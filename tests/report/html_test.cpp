@@ -1,3 +1,4 @@
+#include "report/html_page.hpp"
 #include "report/small_timeline.hpp"
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/random.hpp>
@@ -5,7 +6,6 @@
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/html_plan.hpp>
 #include <shardweave/report/memory_parts.hpp>
-#include <shardweave/report/unit_text.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/task_maps.hpp>
@@ -32,35 +32,12 @@ using shardweave_test::sized;
 namespace html_tests {
 namespace {
 
-using json = boost::json::value;
+using namespace html_page;
 
 std::size_t count_of(std::string_view what, std::string_view text) {
   std::size_t n = 0;
   for (std::size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) ++n;
   return n;
-}
-
-std::string between(const std::string& text, std::string_view open, std::string_view close) {
-  const std::size_t at = text.find(open);
-  REQUIRE(at != std::string::npos);
-  const std::size_t from = at + open.size();
-  return text.substr(from, text.find(close, from) - from);
-}
-
-json data_of(const std::string& page) {
-  return boost::json::parse(between(page, "<script type=\"application/json\" id=\"data\">", "</script>"));
-}
-
-std::vector<std::int64_t> numbers(const json& list) {
-  std::vector<std::int64_t> all;
-  for (const json& x : list.as_array()) all.push_back(x.as_int64());
-  return all;
-}
-
-std::vector<std::int64_t> sums(const json& differences) {
-  std::vector<std::int64_t> all = numbers(differences);
-  for (std::size_t i = 1; i < all.size(); ++i) all[i] += all[i - 1];
-  return all;
 }
 
 std::vector<std::string> names_of(const json& graph) {
@@ -98,17 +75,6 @@ std::int64_t sum_of(const json& list) {
   std::int64_t sum = 0;
   for (const std::int64_t n : numbers(list)) sum += n;
   return sum;
-}
-
-/// The cells of the row of that name in the table of figures.
-std::vector<std::string> row_of(const std::string& page, const std::string& name) {
-  std::string row = between(page, "<th scope=\"row\">" + name + "</th>", "</tr>");
-  std::vector<std::string> cells;
-  while (row.find("<td") != std::string::npos) {
-    cells.push_back(between(row, "<td class=\"n\">", "</td>"));
-    row.erase(0, row.find("</td>") + 5);
-  }
-  return cells;
 }
 
 }  // namespace
@@ -220,71 +186,6 @@ TEST_SUITE("html") {
     CHECK(refused > 0);
   }
 
-  TEST_CASE("two plans stand beside each other, of one graph or of two") {
-    const small_timeline small = two_products();
-    const sw::schedule given = sw::in_order{}(small.graph, {});
-    const sw::timeline before = sw::simulate(small.graph, given);
-    const sw::task_graph other = random_tasks(3);
-    const sw::schedule s = sw::in_order{}(other, {});
-    const sw::timeline line = sw::simulate(other, s);
-    const std::vector<sw::html_plan> plans = {
-        {.name = "scheduled", .graph = &small.graph, .order = &small.schedule, .line = &small.line},
-        {.name = "as given", .graph = &small.graph, .order = &given, .line = &before, .is_simulated = false},
-        {.name = "another", .graph = &other, .order = &s, .line = &line}};
-    const std::string two = sw::html(std::span(plans).first(2));
-    const auto cells = row_of(two, "end to end");
-    REQUIRE(cells.size() == 3);
-    CHECK(cells[0] == sw::time_text(small.line.end_to_end));
-    CHECK(cells[1] == sw::time_text(before.end_to_end));
-    CHECK(cells[2] == "\xE2\x88\x92" + sw::time_text(before.end_to_end - small.line.end_to_end));
-    CHECK(data_of(two).at("graphs").as_array().size() == 1);
-    CHECK(data_of(two).at("plans").at(1).at("chain").is_null());   // not simulated
-    CHECK(data_of(two).at("plans").at(1).at("memory").is_null());  // no samples
-    const json three = data_of(sw::html(plans));
-    CHECK(three.at("graphs").as_array().size() == 2);
-    CHECK(three.at("plans").at(2).at("graph") == 1);
-    CHECK(row_of(sw::html(plans), "end to end").size() == 3);
-  }
-
-  TEST_CASE("placements are listed by layer and part; rows that plans share are told once") {
-    const small_timeline small = two_products();
-    const std::vector<sw::placed_value> one = {
-        {.part = "wq", .layer = "0", .label = "S(0)R", .per_device = sw::bytes(10)},
-        {.part = "wq", .layer = "1", .label = "S(1)R", .per_device = sw::bytes(20)},
-        {.kind = "results", .part = "out", .layer = "1", .label = "S(0)R", .per_device = sw::bytes(5)}};
-    std::vector<sw::placed_value> other = one;
-    other[1].label = "RR";
-    other[1].per_device = sw::bytes(40);
-    const auto named = [&](std::string name, std::span<const sw::placed_value> placement) {
-      return sw::html_plan{.name = std::move(name),
-                           .graph = &small.graph,
-                           .order = &small.schedule,
-                           .line = &small.line,
-                           .placement = placement};
-    };
-    const std::vector<sw::html_plan> plans = {named("a", one), named("b", {}), named("c", other),
-                                              named("d", std::span(other).first(2))};
-    const std::string page = sw::html(plans);
-    CHECK(page.find("id=\"placement\"") != std::string::npos);
-    const json data = data_of(page);
-    const json& placed = data.at("placement");
-    CHECK(placed.at("labels").as_array().size() == 3);
-    CHECK(placed.at("labels").at(2) == "RR");
-    CHECK(placed.at("kinds").at(1) == "results");
-    CHECK(placed.at("sizes").at(1) == "20");
-    const json& all = placed.at("plans");
-    REQUIRE(all.as_array().size() == 3);
-    CHECK(all.at(0).at("plan") == 0);
-    CHECK(numbers(all.at(0).at("rows").at("label")) == std::vector<std::int64_t>{0, 1, 0});
-    CHECK(numbers(all.at(0).at("rows").at("layer")) == std::vector<std::int64_t>{0, 1, 1});
-    CHECK(numbers(all.at(0).at("rows").at("size")) == std::vector<std::int64_t>{0, 1, 2});
-    CHECK(all.at(1).at("plan") == 2);
-    CHECK(numbers(all.at(1).at("rows").at("label")) == std::vector<std::int64_t>{0, 2, 0});
-    CHECK(numbers(all.at(1).at("rows").at("size")) == std::vector<std::int64_t>{0, 3, 2});
-    CHECK_FALSE(all.at(1).at("rows").as_object().contains("layer"));
-    CHECK(numbers(all.at(2).at("rows").at("layer")) == std::vector<std::int64_t>{0, 1});  // it has rows of its own
-  }
-
   TEST_CASE("whatever things are called, the page stays one page, and fetches nothing") {
     const std::string evil = "</script><script>alert(1)</script><!-- \"'&\\ \n\x01 \xFF \xC3\xA9";
     small_timeline small = two_products(evil);
@@ -303,28 +204,6 @@ TEST_SUITE("html") {
     for (const std::string_view remote : {"http:", "https:", " src=", "@import", "url(", "fetch(", "XMLHttpRequest"})
       CHECK(page.find(remote) == std::string::npos);
     CHECK(page.find("default-src 'none'") != std::string::npos);
-  }
-
-  TEST_CASE("large steps: what is too much is left out, and said; 20,000 tasks stay below 10 MB") {
-    const sw::task_graph g = random_tasks(7, {.blocks = sized<std::size_t>(8000, 800), .groups = 8});
-    const sw::schedule s = sw::in_order{}(g, {});
-    const sw::timeline line = sw::simulate(g, s, {.memory_samples = true});
-    const std::string page = sw::html(g, s, line);
-    CHECK(g.size() > sized<std::size_t>(17'000, 1'700));
-    CHECK(static_cast<double>(page.size()) * 20'000 < 1e7 * static_cast<double>(g.size()));
-    const json data = data_of(page);
-    const auto live = sums(data.at("plans").at(0).at("memory").at("live"));
-    CHECK(live.size() <= 2000);
-    std::int64_t most = 0;
-    for (const sw::memory_sample& x : line.memory) most = std::max(most, x.live.count());
-    CHECK(*std::ranges::max_element(live) == most);  // the highest point is never left out
-    const json few = data_of(sw::html(g, s, line, {.most_spans = 100, .most_samples = 10}));
-    const json& spans = few.at("plans").at(0).at("spans");
-    CHECK(spans.at("task").as_array().size() == 100);
-    std::size_t long_ones = 0;
-    for (const sw::channel_span& x : sw::channel_spans(g, s, line)) long_ones += x.end > x.start ? 1U : 0U;
-    CHECK(static_cast<std::size_t>(spans.at("left_out").as_int64()) == long_ones - 100);
-    CHECK(few.at("plans").at(0).at("memory").at("live").as_array().size() <= 10);
   }
 
   TEST_CASE("any graph with its property maps has a report") {

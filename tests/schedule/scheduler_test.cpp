@@ -1,19 +1,35 @@
+#include <shardweave/core/control.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/schedule_price.hpp>
 #include <shardweave/schedule/scheduler.hpp>
-#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace sw = shardweave;
 
 namespace scheduler_tests {
 namespace {
+
+/// Says what it was asked.
+struct recording {
+  static constexpr std::string_view name = "recording";
+  const sw::task_graph** graph;
+  const sw::bucketing_result** buckets;
+  const sw::solve_control** control;
+  sw::schedule operator()(const sw::task_graph& g, const sw::bucketing_result& b, const sw::solve_control& c) const {
+    *graph = &g;
+    *buckets = &b;
+    *control = &c;
+    return {.order = {1, 0}};
+  }
+};
+static_assert(sw::scheduler<sw::in_order> && sw::scheduler<recording>);
+
 struct nameless {
   sw::schedule operator()(const sw::task_graph&, const sw::bucketing_result&, const sw::solve_control&) const {
     return {};
@@ -24,34 +40,37 @@ struct changing : nameless {
   sw::schedule operator()(const sw::task_graph&, const sw::bucketing_result&, const sw::solve_control&) { return {}; }
   sw::schedule operator()(const sw::task_graph&, const sw::bucketing_result&, const sw::solve_control&) const = delete;
 };
-static_assert(sw::scheduler<sw::in_order> && !sw::scheduler<nameless> && !sw::scheduler<changing>);
+struct of_order_alone {
+  static constexpr std::string_view name = "of order alone";
+  std::vector<sw::task_index> operator()(const sw::task_graph&, const sw::bucketing_result&,
+                                         const sw::solve_control&) const {
+    return {};
+  }
+};
+struct uncontrolled {
+  static constexpr std::string_view name = "uncontrolled";
+  sw::schedule operator()(const sw::task_graph&, const sw::bucketing_result&) const { return {}; }
+};
+struct unique : recording {
+  unique(const unique&) = delete;
+};
+static_assert(!sw::scheduler<nameless> && !sw::scheduler<changing> && !sw::scheduler<of_order_alone>);
+static_assert(!sw::scheduler<uncontrolled> && !sw::scheduler<unique>);
 }  // namespace
 
 TEST_SUITE("scheduler") {
-  TEST_CASE("memory comes before time, time before launches") {
-    const auto price = [](std::int64_t excess, std::int64_t end, std::size_t launches) {
-      return sw::schedule_price{sw::bytes(excess), sw::nanoseconds(end), launches};
-    };
-    CHECK(price(0, 9, 9) < price(1, 1, 1));
-    CHECK(price(1, 9, 9) < price(2, 1, 1));
-    CHECK(price(1, 3, 9) < price(1, 4, 1));
-    CHECK(price(0, 3, 4) < price(0, 3, 5));
-    CHECK_FALSE(price(0, 3, 4) < price(0, 3, 4));
-  }
-  TEST_CASE("a price is what the simulator says, and what the peak is above the budget") {
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      const sw::task_graph g = random_tasks(seed);
-      const sw::schedule s = sw::schedule_tasks(g, {}, sw::in_order{});
-      const sw::timeline line = sw::simulate(g, s);
-      const sw::schedule_price free = sw::price_of(g, s);
-      CHECK(free.excess == sw::bytes(0));
-      CHECK(free.end_to_end == line.end_to_end);
-      CHECK(free.launches == line.collectives);
-      CHECK(sw::price_of(g, s, line.peak).excess == sw::bytes(0));
-      CHECK(sw::price_of(g, s, line.peak + sw::bytes(5)).excess == sw::bytes(0));
-      if (line.peak > sw::bytes(0)) CHECK(sw::price_of(g, s, line.peak - sw::bytes(1)).excess == sw::bytes(1));
-      CHECK(sw::price_of(g, s, sw::bytes(0)).excess == line.peak);
-    }
+  TEST_CASE("a policy is asked with the graph, the buckets and the control that it is given, and its answer is told") {
+    const sw::task_graph g = random_tasks(1);
+    const sw::bucketing_result buckets;
+    const sw::solve_control control;
+    const sw::task_graph* graph = nullptr;
+    const sw::bucketing_result* seen = nullptr;
+    const sw::solve_control* by = nullptr;
+    CHECK(sw::schedule_tasks(g, buckets, recording{&graph, &seen, &by}, control).order ==
+          std::vector<sw::task_index>{1, 0});
+    CHECK(graph == &g);
+    CHECK(seen == &buckets);
+    CHECK(by == &control);
   }
 }
 
