@@ -5,7 +5,6 @@
 #include <shardweave/report/channel_spans.hpp>
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/html_plan.hpp>
-#include <shardweave/report/memory_parts.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/task_maps.hpp>
@@ -22,12 +21,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
 using shardweave_test::at_scale;
-using shardweave_test::sized;
 
 namespace html_tests {
 namespace {
