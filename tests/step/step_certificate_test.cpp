@@ -1,133 +1,74 @@
-#include "step/stated_step.hpp"
-#include <shardweave/core/random.hpp>
-#include <shardweave/placement/description.hpp>
-#include <shardweave/step/certify_step.hpp>
-#include <shardweave/step/check_step_certificate.hpp>
+#include "step/certificate_by_hand.hpp"
+#include <shardweave/placement/stated_form.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>
-#include <shardweave/step/step_work.hpp>
-#include <shardweave/step/work_table.hpp>
 
 #include <doctest/doctest.h>
-#include <support/tiny_steps.hpp>
 
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
 #include <vector>
+
+namespace sw = shardweave;
 
 namespace step_certificate_tests {
 namespace {
+using namespace certificate_by_hand;
 
-namespace sw = shardweave;
-using stated_step::stated;
-
-/// Vertices of times 3 or 5, and 2; between them 4 or 6 on channel 1, which takes 10 on the stream if it is packed
-/// away, and holds 7 or 1 on a channel that is limited to 4.
-struct by_hand {
-  sw::placement_description<double> stated;
-  sw::step_work work{.channels = 3, .limits = {4}, .times_of = {0, 1}, .times = {{3, 5}, {2}}, .shares = 1};
-
-  by_hand() {
-    stated.vertices = {{.compute = {100, 100}}, {.compute = {100}}};  // costs that nothing looks at
-    sw::work_table_builder amounts(3, "the edge");
-    amounts.add({.loads = {0, 4, 7}, .chain = 4, .otherwise = {{10, 0, 7}}});
-    amounts.add({.loads = {0, 6, 1}, .chain = 6, .otherwise = {{10, 0, 1}}});
-    work.tables.push_back(
-        amounts.table({{0, 1}}, {{0}}, 1, std::make_shared<const std::vector<std::uint32_t>>(std::vector{0U, 1U})));
-    work.edges.push_back({.from = 0, .to = 1});
+/// The costs of the first vertex's two strategies with the only one of the second.
+std::array<double, 2> sums(const sw::costs_in_place<double>& costs) {
+  std::array<double, 2> all{};
+  for (std::uint32_t s = 0; s < 2; ++s) {
+    for (const auto& v : costs.vertices) all[s] += v.costs[v.vertex == 0 ? s : 0] * static_cast<double>(v.times);
+    for (const auto& e : costs.edges) all[s] += (*e.table)(s, 0) * static_cast<double>(e.times);
+    all[s] = std::ldexp(all[s], -costs.bits);
   }
-  /// What claims of these weights, in halves, prove of the step; a unit of weight is 2^-30, to which costs are rounded.
-  [[nodiscard]] sw::step_certificate certificate(std::vector<sw::step_claim> claims, std::vector<std::int64_t> halves,
-                                                 double bound) const {
-    sw::step_certificate c{.claims = std::move(claims), .weights = std::move(halves)};
-    for (std::int64_t& w : c.weights) w <<= 29;
-    c.placement.lower_bound = bound;
-    c.placement.multipliers.emplace_back().message_bits = 30;  // without messages: the edge is the first vertex's
-    c.placement.cases.push_back({.multipliers = 0});
-    return c;
-  }
-};
-
-constexpr double rounding = 1e-6;
-
-const sw::step_claim stream{.channel = 0, .edges = {0}}, channel{.channel = 1, .edges = {0}},
-    along{.channel = sw::step_claim::path, .first = 0, .edges = {0}};
-
+  return all;
+}
 }  // namespace
 
-TEST_SUITE("step certificate") {
-  TEST_CASE("claims at their weights prove the least sum of their work, and no more") {
-    const by_hand p;
-    struct proof {
-      std::vector<sw::step_claim> claims;
-      std::vector<std::int64_t> halves;
-      double bound;
-    };
-    const proof proofs[] = {{{stream}, {2}, 3 + 2},
-                            {{along}, {2}, 3 + 4 + 2},
-                            {{stream}, {1}, 2.5},
-                            {{stream, along}, {1, 1}, (5 + 9) / 2.0},
-                            {{channel}, {2}, 0},                    // the edge may do without channel 1
-                            {{stream, channel}, {1, 1}, 2.5 + 2}};  // or load it with 4: 10 on the stream is dearer
-    for (const proof& one : proofs) {
-      CAPTURE(one.bound);
-      const auto verdict =
-          sw::check_certificate(p.stated, p.work, p.certificate(one.claims, one.halves, one.bound - rounding));
-      CHECK_MESSAGE(verdict.accepted, verdict.failure);
-      CHECK(verdict.bound <= one.bound);
-      CHECK(verdict.bound >= one.bound - rounding);
-      CHECK_FALSE(sw::check_certificate(p.stated, p.work, p.certificate(one.claims, one.halves, one.bound + rounding))
-                      .accepted);
-    }
-  }
-
-  TEST_CASE("a price on what is held raises costs, and the limit at that price goes off the bound") {
+TEST_SUITE("step_certificate") {
+  TEST_CASE("costs at the weights of claims are the work that they count, each edge in its cheapest way") {
     const by_hand p;
     sw::step_claim priced = stream;
     priced.price = 1;
     priced.held = 2;
-    // at half a weight a strategy takes 1.5 and holds 7, or takes 2.5 and holds 1, at 0.5 each; 1 for the other vertex
-    const double most = 2.5 + 0.5 + 1;
-    const auto c = p.certificate({priced}, {1}, most - rounding);
-    CHECK(sw::bound_of(c, p.work) == doctest::Approx(most - 4 * 0.5));
-    CHECK(sw::bound_of(c, p.work) <= most - rounding - 4 * 0.5);
-    const auto verdict = sw::check_certificate(p.stated, p.work, c);
-    CHECK_MESSAGE(verdict.accepted, verdict.failure);
-    CHECK(verdict.bound <= most - 4 * 0.5);
-    CHECK(verdict.bound >= sw::bound_of(c, p.work) - rounding);
-    CHECK_FALSE(sw::check_certificate(p.stated, p.work, p.certificate({priced}, {1}, most + rounding)).accepted);
+    struct proof {
+      std::vector<sw::step_claim> claims;
+      std::vector<std::int64_t> halves;
+      std::array<double, 2> costs;
+    };
+    const proof proofs[] = {{{}, {}, {0, 0}},
+                            {{stream}, {2}, {3 + 2, 5 + 2}},
+                            {{along}, {2}, {3 + 4 + 2, 5 + 6 + 2}},
+                            {{stream, along}, {1, 1}, {(5 + 9) / 2.0, (7 + 13) / 2.0}},
+                            {{channel}, {2}, {0, 0}},                                     // packed away
+                            {{stream, channel}, {1, 1}, {(5 + 4) / 2.0, (7 + 6) / 2.0}},  // 10 on the stream is dearer
+                            {{priced}, {1}, {(5 + 7) / 2.0, (7 + 1) / 2.0}}};
+    for (const proof& one : proofs) {
+      const auto found = sums(sw::costs_at(p.certificate(one.claims, one.halves, 0), p.work));
+      for (std::size_t s = 0; s < 2; ++s) {
+        CAPTURE(one.costs[s]);
+        CHECK(found[s] <= one.costs[s]);
+        CHECK(found[s] >= one.costs[s] - 0x1p-29);  // a vertex's or an edge's is rounded down to a unit
+      }
+    }
   }
 
-  TEST_CASE("a certificate says nothing of work that does not fit the problem, and of weights that mean nothing") {
-    sw::random_source random(3);
-    const stated s(tiny_steps::random_model(random));
-    sw::step_certificate c = sw::certify_step(s.bound(), s.problem, s.work);
-    REQUIRE(!c.weights.empty());
-    const auto expect = [&](const char* words, const auto& change) {
-      sw::step_work other = s.work;
-      change(other);
-      const auto verdict = sw::check_certificate(*s.problem.description(), other, c);
-      CHECK(!verdict.accepted);
-      CHECK_MESSAGE(verdict.failure.find(words) != std::string::npos, verdict.failure);
-    };
-    const auto unchanged = [](sw::step_work&) {};
-    expect("vertices, but the problem has", [](sw::step_work& w) { w.times_of.push_back(0); });
-    expect("strategies of", [](sw::step_work& w) { w.times[w.times_of[0]].push_back(1); });
-    expect("limits for", [](sw::step_work& w) { w.limits.assign(w.channels, 1); });
-    expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].from = 1000; });
-    expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].to = 1000; });
-    expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].table = 1000; });
-    expect("work of edge 0 is not of", [](sw::step_work& w) { w.tables[w.edges[0].table].loads.pop_back(); });
-    for (const int bits : {-1, 41}) {
-      c.weight_bits = bits;
-      expect("bits, expected 0 to 40", unchanged);
-    }
-    c.weight_bits = 30;
-    c.weights[0] = -1;
-    expect("weights[0] is below zero", unchanged);
+  TEST_CASE("limits at the prices of what claims hold go off the bound, rounded so that it claims no more") {
+    const by_hand p;
+    sw::step_claim priced = stream;
+    priced.price = 1;
+    priced.held = 2;
+    CHECK(sw::bound_of(p.certificate({stream}, {2}, 5), p.work) == 5);
+    const double one = sw::bound_of(p.certificate({priced}, {1}, 9), p.work);  // the limit is 4, at a half
+    CHECK(one == doctest::Approx(9 - 4 * 0.5));
+    CHECK(one <= 9 - 4 * 0.5);
+    const double both = sw::bound_of(p.certificate({priced, stream, priced}, {1, 0, 1}, 9), p.work);
+    CHECK(both == doctest::Approx(9 - 4));
+    CHECK(both <= 9 - 4);
   }
 }
 
