@@ -1,7 +1,6 @@
 #include "random_schedule.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/engine/collective_engine.hpp>
-#include <shardweave/engine/detail/calibration_sweep.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/engine/thread_engine.hpp>
 #include <shardweave/engine/virtual_engine.hpp>
@@ -222,32 +221,6 @@ TEST_SUITE("collective_engine") {
     CHECK_THROWS_WITH_AS(engine.finish(), "the first", std::runtime_error);
     CHECK(calls == 5);
     engine.finish();
-  }
-}
-
-TEST_SUITE("calibration_sweep") {
-  TEST_CASE("groups that do not lie alike on nodes are not measured, and no two have one shape") {
-    const auto sizes_measured = [](std::int64_t ranks, std::int64_t ranks_per_node, double largest_node) {
-      sw::virtual_engine engine;
-      // what other ranks say is larger where their node is
-      const auto largest = [&](double mine) { return std::max(mine, largest_node); };
-      const sw::calibration_options options{
-          .smallest = sw::bytes(64), .largest = sw::bytes(64), .repetitions = 1, .warm_up = 0};
-      sw::device_calibration found;
-      sw::detail::calibration_sweep("a test", engine, options, ranks, ranks_per_node, largest).measure(found);
-      std::vector<std::pair<std::int64_t, std::int64_t>> shapes;  // ranks on a node, nodes
-      for (const sw::collective_measurement& m : found.collectives)
-        if (m.kind == sw::collective::all_gather) shapes.emplace_back(m.group.ranks_per_node, m.group.nodes);
-      CHECK(found.collectives.size() == 4 * shapes.size());
-      return shapes;
-    };
-    using shapes = std::vector<std::pair<std::int64_t, std::int64_t>>;
-    CHECK(sizes_measured(12, 4, 0) == shapes{{2, 1}, {4, 1}, {4, 3}});  // 3 and 6 lie on one node or on two
-    CHECK(sizes_measured(12, 12, 0) == shapes{{2, 1}, {3, 1}, {4, 1}, {6, 1}, {12, 1}});
-    CHECK(sizes_measured(12, 16, 0) == sizes_measured(12, 12, 0));
-    CHECK(sizes_measured(6, 1, 0) == shapes{{1, 2}, {1, 3}, {1, 6}});
-    CHECK(sizes_measured(6, 2, 4) == shapes{{2, 1}});  // a node of 4 and one of 2: both leave out the same
-    CHECK(sizes_measured(7, 2, 0).empty());
   }
 }
 
