@@ -1,7 +1,6 @@
 #pragma once
 
 // IWYU pragma: begin_exports
-#include <shardweave/spmd/annotation.hpp>
 #include <shardweave/spmd/block_ring.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/conflicting_demands.hpp>

@@ -4,7 +4,6 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/solve/trws.hpp>
-#include <shardweave/spmd/annotation.hpp>
 #include <shardweave/spmd/demand.hpp>
 #include <shardweave/spmd/propagation.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>

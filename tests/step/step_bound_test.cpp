@@ -3,7 +3,6 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/problem.hpp>
-#include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
@@ -14,7 +13,6 @@
 #include <shardweave/step/step_work.hpp>
 
 #include <doctest/doctest.h>
-#include <support/refusal.hpp>
 #include <support/scale.hpp>
 #include <support/tiny_steps.hpp>
 
@@ -91,21 +89,6 @@ TEST_SUITE("step bound") {
     CHECK(met > 0);
   }
 
-  TEST_CASE("a large problem gets four rounds, whose bound holds all the same") {
-    sw::random_source random(11);
-    std::size_t fewer = 0;
-    for (std::size_t i = 0; i < shardweave_test::at_scale(40); ++i) {
-      const stated s(tiny_steps::random_model(random));
-      const sw::step_bounds whole = s.bound();
-      const sw::step_bounds brief =
-          sw::step_bound(s.problem, s.work, sw::branch_and_bound{}, {.rounds = 60, .tolerance = 1e-6, .entries = 1});
-      CHECK(brief.rounds <= 4);
-      CHECK(brief.bound <= whole.bound * (1 + 1e-5) + 1e-6);
-      fewer += brief.rounds < whole.rounds ? 1U : 0U;
-    }
-    CHECK(fewer > 0);
-  }
-
   TEST_CASE("the bound is the value of the game over all placements: no weights on its claims prove more") {
     sw::random_source random(5);
     for (std::size_t i = 0; i < shardweave_test::at_scale(40); ++i) {
@@ -163,20 +146,6 @@ TEST_SUITE("step bound") {
     CHECK(chosen > 0);  // shares of several edges
   }
 
-  TEST_CASE("paths that turn at no vertex are refused") {
-    sw::random_source random(5);
-    const stated s(tiny_steps::random_model(random));
-    const auto vertices = static_cast<std::uint32_t>(s.work.vertex_count());
-    const auto refusal = [&](std::uint32_t turn) {
-      return shardweave_test::refusal_of(
-          [&] { return sw::step_bound(s.problem, s.work, sw::exhaustive{}, {.rounds = 4, .turn = turn}); },
-          sw::error_category::input);
-    };
-    CHECK(refusal(vertices - 1).empty());
-    for (const std::uint32_t none : {vertices, std::numeric_limits<std::uint32_t>::max()})
-      CHECK(refusal(none) == "paths are to turn at vertex " + std::to_string(none) + ", but there are only " +
-                                 std::to_string(vertices) + " vertices");
-  }
   TEST_CASE("the bound is made of what the solver proves, not of what it finds") {
     sw::random_source random(6);
     for (std::size_t i = 0; i < shardweave_test::at_scale(20); ++i) {
