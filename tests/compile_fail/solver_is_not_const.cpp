@@ -1,12 +1,19 @@
 // expect: A solver must have static members name and abilities and a const member solve
-// doors: 6
+// doors: 16
 #include <shardweave/solve/best_plans.hpp>
 #include <shardweave/solve/by_size.hpp>
+#include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>
+#include <shardweave/solve/large_neighbourhood.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/race.hpp>
+#include <shardweave/solve/reduced.hpp>
+#include <shardweave/solve/sensitivity.hpp>
+#include <shardweave/solve/sifted.hpp>
 #include <shardweave/solve/value_of_limit.hpp>
+#include <shardweave/spmd/mesh_search.hpp>
+#include <shardweave/step/step_bound.hpp>
 namespace sw = shardweave;
 
 template <int>
@@ -35,3 +42,18 @@ auto faster(const my_problem& p) { return sw::race(my_solver<4>{}, sw::exhaustiv
 auto worth(const sw::placement_description<double>& d, std::span<const double> limits) {
   return sw::value_of_limit(d, "memory", limits, my_solver<5>{});
 }
+auto judged(const my_problem& p) { return sw::certified(my_solver<6>{}, my_solver<7>{}).solve(p); }
+auto smaller(const my_problem& p) { return sw::reduced(my_solver<8>{}).solve(p); }
+auto fewer(const my_problem& p) { return sw::sifted(my_solver<9>{}).solve(p); }
+auto nearby(const my_problem& p) { return sw::large_neighbourhood(my_solver<10>{}).solve(p); }
+auto forced(const my_problem& p, const sw::solution<double>& known, std::span<const sw::fixed_strategies> demands) {
+  return sw::cost_of_forcing(p, known, demands, my_solver<11>{});
+}
+auto changed(const sw::placement_description<double>& d, const sw::solution<double>& known) {
+  return sw::cost_of_constraints(d, known, {}, my_solver<12>{});
+}
+auto shaped(std::span<const sw::device_mesh> meshes,
+            my_problem (*on)(const sw::device_mesh&, const sw::solve_control&)) {
+  return sw::search_meshes(meshes, on, my_solver<13>{}, {}, my_solver<14>{});
+}
+auto bound(const my_problem& p, const sw::step_work& work) { return sw::step_bound(p, work, my_solver<15>{}); }

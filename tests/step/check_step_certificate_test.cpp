@@ -90,6 +90,12 @@ TEST_SUITE("check_step_certificate") {
       expect("bits, expected 0 to 40", unchanged);
     }
     c.weight_bits = 30;
+    const std::vector<std::int64_t> weights = c.weights;
+    c.weights.push_back(0);
+    expect("weights for", unchanged);
+    c.weights = weights;
+    for (std::int64_t& w : c.weights) w *= 2;  // twice the weight for the same work
+    expect("weights add up to more than 1", unchanged);
     c.weights[0] = -1;
     expect("weights[0] is below zero", unchanged);
   }

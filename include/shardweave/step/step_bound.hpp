@@ -97,7 +97,6 @@ class counted_work {
 /// Complexity: at most `rounds` priced placement problems; fewer of large ones (`entries`)
 /// Source: Lagrangian duality; the cutting planes of J. Kelley, smoothed as by P. Wentges; row and column generation.
 template <class S>
-  requires solver<S, double>
 [[nodiscard]] step_bounds step_bound(const placement_problem<double>& problem, const step_work& work, const S& policy,
                                      const step_bound_options& options = {}, std::span<const assignment> starts = {},
                                      const solve_control& control = {}, const step_bounds* known_bounds = nullptr) {
