@@ -32,6 +32,7 @@
 #include <shardweave/solve/race.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/reduced.hpp>
+#include <shardweave/solve/search/bound_effort.hpp>
 #include <shardweave/solve/search/certify_options.hpp>
 #include <shardweave/solve/search/certify_placement.hpp>
 #include <shardweave/solve/search/dive.hpp>

@@ -89,11 +89,11 @@ sw::guided_search some_guided_search(choices& from) {
 sw::overlapped some_overlapped(choices& from) {
   constexpr std::array<std::size_t, 4> nodes{20000, 0, 1, 7};
   sw::overlapped s;
-  s.search.nodes = from.one_of(nodes);
-  s.search.root_steps = 1 + from.below(40);
-  s.search.node_steps = from.below(20);
-  s.search.ascent.sweeps = 1 + from.below(5);
-  s.search.ascent.rounds = 1 + from.below(100);
+  s.nodes = from.one_of(nodes);
+  s.root_steps = 1 + from.below(40);
+  s.node_steps = from.below(20);
+  s.ascent.sweeps = 1 + from.below(5);
+  s.ascent.rounds = 1 + from.below(100);
   return s;
 }
 sw::trws some_trws(choices& from) {

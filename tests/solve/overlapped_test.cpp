@@ -91,7 +91,7 @@ TEST_SUITE("overlapped") {
     CHECK(sw::exhaustive{}.solve(problem).objective == 7);
     const sw::elimination blind;
     sw::overlapped aware;
-    aware.search.root_steps = 5;
+    aware.root_steps = 5;
     check(blind);
     check(aware);
     check(sw::exhaustive{});
@@ -143,8 +143,8 @@ TEST_SUITE("overlapped") {
 
   TEST_CASE("without branching the bound is valid all the same") {
     sw::overlapped root_alone;
-    root_alone.search.nodes = 1;
-    root_alone.search.root_steps = 3;
+    root_alone.nodes = 1;
+    root_alone.root_steps = 3;
     try_with_savings<double>(by<double>(root_alone), 70001, shardweave_test::sized<std::size_t>(400, 20), false);
   }
 
@@ -241,7 +241,7 @@ TEST_SUITE("overlapped") {
     auto d = sw::read_placement(*file);
     d.counted = sw::savings_form::inclusive_twice;
     sw::overlapped solver;
-    solver.search.nodes = 1;
+    solver.nodes = 1;
     const auto answer = solver.solve(sw::compile(d));
     CHECK(answer.objective <= d.reference->objective);  // which is not proven, and not the optimum
     CHECK(answer.lower_bound <= answer.objective);

@@ -6,6 +6,7 @@
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/large_neighbourhood.hpp>
 #include <shardweave/solve/local_search.hpp>
+#include <shardweave/solve/search/bound_effort.hpp>
 #include <shardweave/solve/search/detail/bound_side.hpp>
 #include <shardweave/solve/search/detail/descent.hpp>
 #include <shardweave/solve/search/detail/elite.hpp>
@@ -53,7 +54,7 @@ class guided_search {
   std::size_t merges = 3;    ///< after every dive
   std::size_t windows = 10;  ///< of the large neighbourhood between dives
   large_neighbourhood<> around = {};
-  detail::bound_effort bounding = {};
+  bound_effort bounding = {};
   branch_and_bound finish = thorough_search();  ///< for what is left once few labels remain
 
   template <cost_value Cost>
@@ -141,8 +142,8 @@ class guided_search {
         own.iterations = std::numeric_limits<std::size_t>::max();
         own.progress = {};
         work_ = std::async(std::launch::async, [&s, own] {
-          detail::bound_side<Cost>(s.p_, s.with_.bounding.patient(), s.with_.template last_search<Cost>(), own, name,
-                                   s.findings_)
+          detail::bound_side<Cost>(s.p_, detail::patient(s.with_.bounding), s.with_.template last_search<Cost>(), own,
+                                   name, s.findings_)
               .run();
         });
       }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <shardweave/solve/bound/savings_ascent.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/search/detail/savings_search.hpp>
 #include <shardweave/solve/solver.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,7 +27,13 @@ struct overlapped {
   static constexpr std::string_view name = "overlapped";
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
-  detail::savings_search_options search = {};
+  std::size_t nodes = 20'000;    ///< subproblems, at most
+  std::size_t root_steps = 200;  ///< of the ascent, at the root
+  std::size_t node_steps = 30;   ///< of the ascent, elsewhere
+  /// With a gap: ends after so many subproblems, plus twice those explored so far, without an incumbent that is better
+  /// by a tenth of the gap. Depth-first search raises the bound only at its end.
+  std::size_t patience = 40;
+  savings_ascent_options ascent = {};
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
@@ -34,11 +42,11 @@ struct overlapped {
 template <cost_value Cost>
 solution<Cost> overlapped::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
   if (problem.savings() == nullptr) return budgeted{}.solve(problem, control);
-  detail::savings_search<Cost> bounds(search, control, problem);
+  detail::savings_search<Cost, overlapped> bounds(*this, control, problem);
   detail::no_record nothing;
   constexpr double at_once = std::numeric_limits<double>::infinity();  // labels are removed when a node is split
-  detail::bounded_search<Cost, detail::savings_search<Cost>> tree(problem.compact(), bounds.best(), bounds, nothing,
-                                                                  at_once);
+  detail::bounded_search<Cost, detail::savings_search<Cost, overlapped>> tree(problem.compact(), bounds.best(), bounds,
+                                                                              nothing, at_once);
   const double bound = tree.run();
   solve_statistics statistics{
       .solver = std::string(name), .seconds = bounds.limit().elapsed(), .iterations = tree.explored()};

@@ -70,8 +70,8 @@ constexpr part parts[] = {
     {"local search", "plain",
      [](composition& c) { c.polisher.sweeps = c.polisher.star_sweeps = c.polisher.effort = 0; }},
     {"stars", "plain", [](composition& c) { c.polisher.star_sweeps = 0; }},
-    {"five sweeps a step", "savings", [](composition& c) { c.savings.search.ascent.sweeps = 1; }},
-    {"play of the game", "savings", [](composition& c) { c.savings.search.ascent.rounds = 10; }}};
+    {"five sweeps a step", "savings", [](composition& c) { c.savings.ascent.sweeps = 1; }},
+    {"play of the game", "savings", [](composition& c) { c.savings.ascent.rounds = 10; }}};
 
 std::vector<std::string> cells(const part& left_out, const std::string& status, double value, double bound,
                                double seconds) {

@@ -380,17 +380,17 @@ std::vector<change> changes() {
   scale(of, "all_entries", [](settings& s) { return &s.eliminating.all_entries; });
   scale(of, "work", [](settings& s) { return &s.eliminating.work; });
   of = "overlapped";
-  scale(of, "search.nodes", [](settings& s) { return &s.savings.search.nodes; });
-  all_three(of, "search.root_steps", [](settings& s) { return &s.savings.search.root_steps; });
-  all_three(of, "search.node_steps", [](settings& s) { return &s.savings.search.node_steps; });
-  scale(of, "search.patience", [](settings& s) { return &s.savings.search.patience; });
-  scale(of, "search.ascent.sweeps", [](settings& s) { return &s.savings.search.ascent.sweeps; });
+  scale(of, "nodes", [](settings& s) { return &s.savings.nodes; });
+  all_three(of, "root_steps", [](settings& s) { return &s.savings.root_steps; });
+  all_three(of, "node_steps", [](settings& s) { return &s.savings.node_steps; });
+  scale(of, "patience", [](settings& s) { return &s.savings.patience; });
+  scale(of, "ascent.sweeps", [](settings& s) { return &s.savings.ascent.sweeps; });
   set(
-      of, "search.ascent.sweeps 1", [](settings& s) { return &s.savings.search.ascent.sweeps; }, std::size_t{1});
-  scale(of, "search.ascent.rounds", [](settings& s) { return &s.savings.search.ascent.rounds; });
+      of, "ascent.sweeps 1", [](settings& s) { return &s.savings.ascent.sweeps; }, std::size_t{1});
+  scale(of, "ascent.rounds", [](settings& s) { return &s.savings.ascent.rounds; });
   set(
-      of, "search.ascent.rounds 10", [](settings& s) { return &s.savings.search.ascent.rounds; }, std::size_t{10});
-  scale(of, "search.ascent.patience", [](settings& s) { return &s.savings.search.ascent.patience; });
+      of, "ascent.rounds 10", [](settings& s) { return &s.savings.ascent.rounds; }, std::size_t{10});
+  scale(of, "ascent.patience", [](settings& s) { return &s.savings.ascent.patience; });
   for (const char* with : {"lp_relaxation", "ilp"}) all_three(with, "sweeps", [](settings& s) { return &s.sweeps; });
   all_three("best_plans", "bound_steps", [](settings& s) { return &s.ranking.bound_steps; });
   scale("certify_placement", "steps", [](settings& s) { return &s.proof.steps; });

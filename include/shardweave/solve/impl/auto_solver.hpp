@@ -23,8 +23,8 @@ solution<Cost> auto_solver::solve(const placement_problem<Cost>& problem, const 
   if (problem.savings() != nullptr) {
     overlapped with_savings;  // a node takes time in proportion to the labels
     const std::size_t labels = std::max<std::size_t>(problem.compact().total_labels(), 1);
-    with_savings.search.nodes = std::clamp<std::size_t>(50'000'000 / labels, 200, 20'000);
-    with_savings.search.patience = std::clamp<std::size_t>(200'000 / labels, 1, 40);
+    with_savings.nodes = std::clamp<std::size_t>(50'000'000 / labels, 200, 20'000);
+    with_savings.patience = std::clamp<std::size_t>(200'000 / labels, 1, 40);
     return with_savings.solve(problem, control);
   }
   branch_and_bound exact;

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/search/bound_effort.hpp>
 #include <shardweave/solve/search/detail/bound_cases.hpp>
 #include <shardweave/solve/search/detail/remainder.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
@@ -53,27 +54,14 @@ class shared_findings {
   incumbent<Cost> best_ = {};
 };
 
-/// Effort of a `bound_side`.
-struct bound_effort {
-  std::size_t most_steps = 3000;    ///< of the ascent in all; ignored with a time limit
-  std::size_t decode_every = 50;    ///< steps between two decodings to an assignment; 0: only at the end
-  double worthwhile = 0.02;         ///< share of labels that a round of reduced-cost fixing must remove
-  std::size_t closing_steps = 500;  ///< of the ascent after such a round
-  double least_gain = 1e-3;    ///< share of the gap that `decode_every` steps must gain once labels are removed; with
-                               ///< less, dives gain more
-  double closing_share = 0.4;  ///< share of the time that reduced-cost fixing may take
-  std::size_t small_labels = 10000;  ///< problems of at most so many labels are solved by branch and bound
-
-  /// Effort for a thread that only raises the bound.
-  [[nodiscard]] bound_effort patient() const {
-    bound_effort result = *this;
-    result.least_gain = -1;
-    result.worthwhile /= 10;
-    result.closing_steps = std::numeric_limits<std::size_t>::max();
-    result.closing_share = 1;
-    return result;
-  }
-};
+/// The same for a thread that only raises the bound.
+[[nodiscard]] inline bound_effort patient(bound_effort effort) {
+  effort.least_gain = -1;
+  effort.worthwhile /= 10;
+  effort.closing_steps = std::numeric_limits<std::size_t>::max();
+  effort.closing_share = 1;
+  return effort;
+}
 
 /// Raises the bound, removes labels that no better assignment has (reduced-cost fixing), and solves the rest exactly
 /// once it is small. The bound holds for all labelings, since those that were removed cost no less than the incumbent.

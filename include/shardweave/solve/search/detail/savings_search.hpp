@@ -30,20 +30,10 @@
 
 namespace shardweave::inline v0::detail {
 
-/// Effort of the branch and bound behind `overlapped`.
-struct savings_search_options {
-  std::size_t nodes = 20000;
-  std::size_t root_steps = 200;  ///< of the ascent
-  std::size_t node_steps = 30;
-  /// With a gap: ends after so many subproblems, plus twice those explored so far, without an incumbent that is better
-  /// by a tenth of the gap. Depth-first search raises the bound only at its end.
-  std::size_t patience = 40;
-  savings_ascent_options ascent = {};
-};
-
 /// Bounds the subproblems of the search behind `overlapped` by `savings_ascent`. At the root it also looks for
 /// labelings that no prices lead to (`front_bound`).
-template <cost_value Cost>
+/// \tparam Settings  `overlapped`, which is not defined before this
+template <cost_value Cost, class Settings>
 class savings_search {
  public:
   struct memory {
@@ -54,7 +44,7 @@ class savings_search {
   static constexpr search_order order = search_order::depth_first;
 
   /// \pre all references outlive this object
-  savings_search(const savings_search_options& settings, const solve_control& how, const placement_problem<Cost>& root)
+  savings_search(const Settings& settings, const solve_control& how, const placement_problem<Cost>& root)
       : options_(settings),
         control_(how),
         limit_(how),
@@ -205,7 +195,7 @@ class savings_search {
     }
   }
 
-  const savings_search_options& options_;
+  const Settings& options_;
   const solve_control& control_;
   deadline limit_;
   incumbent<Cost> best_;
