@@ -38,6 +38,14 @@ sw::recompute_block random_block(sw::random_source& random) {
     value.may_drop = random.below(5) != 0;
     value.may_keep = !value.may_drop || random.below(4) != 0;
     value.may_offload = random.below(2) == 0;
+    // some operations give two values
+    if (v > 0 && b.values[v - 1].made_with.empty() && random.below(4) == 0) {
+      value.inputs = b.values[v - 1].inputs;
+      value.may_offload = b.values[v - 1].may_offload = false;
+      value.may_drop = b.values[v - 1].may_drop = true;
+      value.made_with = {v - 1};
+      b.values[v - 1].made_with = {v};
+    }
     b.values.push_back(value);
   }
   for (std::size_t s = 1 + random.below(4); s-- > 0;) {
@@ -54,40 +62,45 @@ sw::recompute_block random_block(sw::random_source& random) {
 sw::block_policy played(const sw::recompute_block& b, const std::vector<retention>& choice,
                         const sw::offload_rates& rates) {
   struct event {
-    std::set<std::uint32_t> uses;
-    int makes = -1;
+    std::set<std::uint32_t> uses, makes;
     std::int64_t gradients = 0;
   };
   std::vector<event> events;
-  std::set<std::uint32_t> there;
+  std::set<std::uint32_t> there, untaken, needed;
   for (std::uint32_t v = 0; v < choice.size(); ++v)
     if (choice[v] != retention::recompute) there.insert(v);
+  for (const auto& step : b.backward) needed.insert(step.reads.begin(), step.reads.end());
+  for (std::size_t size = 0; size != needed.size();) {
+    size = needed.size();
+    for (const std::uint32_t v : std::set<std::uint32_t>(needed))
+      if (choice[v] == retention::recompute) needed.insert(b.values[v].inputs.begin(), b.values[v].inputs.end());
+  }
+  const auto made_again = [&](std::uint32_t v) {
+    std::set<std::uint32_t> all{v};
+    for (const std::uint32_t other : b.values[v].made_with)
+      if (choice[other] == retention::recompute && needed.contains(other)) all.insert(other);
+    return all;
+  };
   sw::block_policy result{.values = choice};
   for (const auto& step : b.backward) {
-    // what is missing, by repeated look: inputs come first since they have lower numbers
-    std::set<std::uint32_t> wanted(step.reads.begin(), step.reads.end());
-    for (bool grows = true; grows;) {
-      grows = false;
-      for (const std::uint32_t v : std::set<std::uint32_t>(wanted))
-        if (!there.contains(v))
-          for (const std::uint32_t input : b.values[v].inputs) grows |= wanted.insert(input).second;
-    }
-    // in the order in which the first reader asks for them
-    std::vector<std::uint32_t> order;
+    // the last input first, and an operation once for all of its values
     const auto visit = [&](const auto& self, std::uint32_t v) -> void {
+      const std::set<std::uint32_t> all = made_again(v);
+      if (untaken.erase(v) > 0) events.push_back({all, {}, step.gradients.count()});
       if (there.contains(v)) return;
-      there.insert(v);
-      for (const std::uint32_t input : b.values[v].inputs) self(self, input);
-      order.push_back(v);
+      there.insert(all.begin(), all.end());
+      untaken.insert(all.begin(), all.end());
+      untaken.erase(v);
+      std::set<std::uint32_t> inputs;
+      for (const std::uint32_t x : all) {
+        result.time += b.values[x].time;
+        inputs.insert(b.values[x].inputs.begin(), b.values[x].inputs.end());
+      }
+      for (auto input = b.values[v].inputs.rbegin(); input != b.values[v].inputs.rend(); ++input) self(self, *input);
+      events.push_back({inputs, all, step.gradients.count()});
     };
     for (const std::uint32_t v : step.reads) visit(visit, v);
-    for (const std::uint32_t v : order) {
-      CHECK(wanted.contains(v));
-      events.push_back(
-          {{b.values[v].inputs.begin(), b.values[v].inputs.end()}, static_cast<int>(v), step.gradients.count()});
-      result.time += b.values[v].time;
-    }
-    events.push_back({{step.reads.begin(), step.reads.end()}, -1, step.gradients.count()});
+    events.push_back({{step.reads.begin(), step.reads.end()}, {}, step.gradients.count()});
   }
   std::int64_t most = events.empty() ? 0 : -1'000'000;
   for (std::size_t e = 0; e < events.size(); ++e) {
@@ -95,7 +108,7 @@ sw::block_policy played(const sw::recompute_block& b, const std::vector<retentio
     for (std::uint32_t v = 0; v < choice.size(); ++v) {
       int made = choice[v] == retention::recompute ? 1'000'000 : -1, last = -1;
       for (std::size_t i = 0; i < events.size(); ++i) {
-        if (events[i].makes == static_cast<int>(v)) made = static_cast<int>(i);
+        if (events[i].makes.contains(v)) made = static_cast<int>(i);
         if (events[i].uses.contains(v)) last = static_cast<int>(i);
       }
       const int now = static_cast<int>(e);

@@ -37,7 +37,9 @@ inline bytes peak_of(const sw::task_graph& g) {
 /// and made, views stand in both parts, the last block is followed by a loss.
 /// \param pairs  some operations give two tensors, each taken by a view
 /// \param gathers  some values are gathered of what each device made
-inline training random_training(sw::random_source& random, bool pairs = false, bool gathers = false) {
+/// \param early  some parameters are gathered while the layer before them still runs
+inline training random_training(sw::random_source& random, bool pairs = false, bool gathers = false,
+                                bool early = false) {
   sw::task_graph_builder b;
   b.name = "random";
   const auto group = b.add_group({.id = 0, .name = "dp", .size = 4});
@@ -71,12 +73,18 @@ inline training random_training(sw::random_source& random, bool pairs = false, b
   x = add("embed", k::other, p::forward, role::activation, {x}, no_index, storage());
   std::vector<std::vector<task_index>> made(layers);
   std::vector<task_index> weight;
-  for (std::uint32_t l = 0; l < layers; ++l) {
+  const auto gather_next = [&] {
+    const auto l = static_cast<std::uint32_t>(weight.size());
     const std::string in = "layers." + std::to_string(l) + ".";
     const task_index gather = add(in + "gather", k::collective, p::forward, role::parameter, {shard[l]}, l, storage());
     weight.push_back(add(in + "wait", k::wait, p::forward, role::parameter, {gather}, l, storage()));
+  };
+  for (std::uint32_t l = 0; l < layers; ++l) {
+    const std::string in = "layers." + std::to_string(l) + ".";
+    if (weight.size() == l) gather_next();
     made[l] = {x};
     for (std::size_t i = 2 + random.below(5); i-- > 0;) {
+      if (early && weight.size() == l + 1 && l + 1 < layers && random.below(3) == 0) gather_next();
       std::vector<task_index> inputs{made[l][random.below(made[l].size())], made[l].back()};
       if (random.below(2) == 0) inputs.push_back(weight[l]);
       if (random.below(4) == 0) {  // a view of what was made last

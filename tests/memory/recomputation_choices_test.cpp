@@ -69,6 +69,31 @@ TEST_SUITE("memory") {
     CHECK(tight > shardweave_test::at_scale(1000) / 10);
   }
 
+  TEST_CASE("the promised peak is kept where a block's forward part begins before that of the one before it ends") {
+    sw::random_source random(2017691);  // the soak's step that found such a block
+    std::size_t chosen = 0, exact = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(2000); ++i) {
+      CAPTURE(i);
+      const training made = random_training(random, random.below(2) == 0, random.below(2) == 0, true);
+      sw::activation_options options{.least = sw::mebibytes(static_cast<std::int64_t>(random.below(6))),
+                                     .regather = random.below(2) == 0};
+      if (random.below(2) == 0) options.host_bandwidth = 2e13;
+      const auto full = sw::recompute_by_rule(made.graph, made.block, sw::recompute_rule::full, options);
+      const auto none = sw::recompute_by_rule(made.graph, made.block, sw::recompute_rule::none, options);
+      for (const sw::recomputation_plan* rule : {&none, &full}) CHECK(peak_of(rule->graph->tasks) <= rule->chosen.peak);
+      const sw::recomputation_choices choices(made.graph, made.block, options);
+      for (std::int64_t part = 0; part < 4; ++part) {
+        const auto plan = choices.within(full.chosen.peak + (none.chosen.peak - full.chosen.peak) * part / 4);
+        if (!plan.graph) continue;
+        ++chosen;
+        CHECK(peak_of(plan.graph->tasks) <= plan.chosen.peak);
+        exact += peak_of(plan.graph->tasks) == plan.chosen.peak ? 1U : 0U;
+      }
+    }
+    CHECK(chosen > shardweave_test::at_scale(4000));
+    CHECK(exact > chosen / 8);
+  }
+
   TEST_CASE("of every so many blocks a rule takes the last, and a plan by it makes values of these alone again") {
     sw::random_source random(71);
     std::size_t taken = 0;

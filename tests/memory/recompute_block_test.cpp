@@ -44,6 +44,12 @@ TEST_SUITE("memory") {
     b.values[1].inputs = {1};
     CHECK(refusal_of([&] { sw::validate(b); }, sw::error_category::input) ==
           "block 'mlp': value 1 'gate' is made of value 1, expected one that stands before it");
+    b.values[1].inputs = {0};
+    b.values[0].made_with = {2};
+    CHECK(refusal_of([&] { sw::validate(b); }, sw::error_category::input) ==
+          "block 'mlp': value 0 'x' is made with value 2, expected one of 2");
+    b.values[0].made_with = {1};
+    CHECK_NOTHROW(sw::validate(b));
   }
 
   TEST_CASE("by default a value may be kept and dropped, and is not worth a copy") {

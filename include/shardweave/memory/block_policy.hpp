@@ -31,7 +31,8 @@ struct offload_rates {
 };
 
 /// The cost of a policy. Dropped values are recomputed just before the first backward step that reads them, with all
-/// that they need, once, and stay until their last use; a value that nothing reads is not recomputed. Kept values are
+/// that they need (the last input first), once, and stay until their last use; a value that nothing reads is not
+/// recomputed. Values of one operation are recomputed together, and stay until each was read once. Kept values are
 /// freed after their last use, so the backward part may hold less than `kept` while it runs.
 /// Complexity: O(values + inputs + reads)
 /// \throws error (input) for a wrong block, or a choice that it does not allow

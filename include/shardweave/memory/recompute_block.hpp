@@ -22,9 +22,10 @@ enum class retention : std::uint8_t {
 struct block_value {
   std::string name = {};
   bytes size{};
-  nanoseconds time{};                      ///< of making it, without its inputs
-  std::vector<std::uint32_t> inputs = {};  ///< values of the block that it is made of, each before it
-  bool may_keep = true;                    ///< false where the backward part does not read it itself
+  nanoseconds time{};                         ///< of making it, without its inputs
+  std::vector<std::uint32_t> inputs = {};     ///< values of the block that it is made of, each before it
+  std::vector<std::uint32_t> made_with = {};  ///< further values of the same operation: those needed are made with it
+  bool may_keep = true;                       ///< false where the backward part does not read it itself
   bool may_drop = true;      ///< false for inputs of the block, and for what a second run would not reproduce
   bool may_offload = false;  ///< false for what is too small to be worth a copy
 };
@@ -42,8 +43,9 @@ struct recompute_block {
   std::vector<backward_step> backward = {};
 };
 
-/// \throws error (input) if a value is made of one that does not stand before it, or may neither be kept nor dropped
-///         nor offloaded, a step reads a value that does not exist, or a size or a time is negative
+/// \throws error (input) if a value is made of one that does not stand before it, or with one that does not exist, or
+///         may neither be kept nor dropped nor offloaded, a step reads a value that does not exist, or a size or a time
+///         is negative
 void validate(const recompute_block& block);
 
 }  // namespace shardweave::inline v0

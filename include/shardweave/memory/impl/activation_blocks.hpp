@@ -144,6 +144,10 @@ class block_reader {
       if (value.may_keep && value.size < options_.least) value.may_drop = false;
       result_.blocks[b].values.push_back(std::move(value));
     }
+    for (std::uint32_t b = 0; b < blocks(); ++b)
+      for (std::size_t v = 0; v < result_.storages[b].size(); ++v)
+        for (const std::uint32_t other : made_with(result_.storages[b][v]))
+          if (uses_[other].value != v) result_.blocks[b].values[v].made_with.push_back(uses_[other].value);
     for (task_index t = 0; t < g_.size(); ++t) {
       if (is_late(t) || block_of_[t] == no_index) continue;
       for (std::size_t i = 0; i < g_.output_count(t); ++i)
@@ -199,19 +203,16 @@ class block_reader {
     for (const task_index p : g_.inputs(t))
       for (std::size_t i = 0; i < g_.output_count(p); ++i) {
         const std::uint32_t q = g_.output_storage(p, i);
-        if (q == no_index || q == s) continue;
+        if (q == no_index || uses_[q].made == uses_[s].made) continue;  // see `block_value::made_with`
         if (uses_[q].value != no_index && block_of_[uses_[q].made] == block_of_[t]) {
-          for (const std::uint32_t x : made_with(q))
-            if ((x == q || uses_[x].is_read_late) && uses_[x].value < uses_[s].value)
-              value.inputs.push_back(uses_[x].value);
+          if (uses_[q].value < uses_[s].value) value.inputs.push_back(uses_[q].value);
         } else if (uses_[q].value == no_index && !is_given(q)) {
           use& other = uses_[q];  // it may be read for recomputation in this block's backward part
           other.until = std::max(other.until, end_of_part(block_of_[t]));
         }
       }
   }
-  /// All values of the task that makes this one: whoever recomputes one of them recomputes them all, so those which the
-  /// backward part reads are live from then on.
+  /// All values of the task that makes this one.
   [[nodiscard]] std::span<const std::uint32_t> made_with(std::uint32_t s) const {
     const auto range = std::equal_range(in_order_.begin(), in_order_.end(), s, [&](std::uint32_t a, std::uint32_t b) {
       return uses_[a].made < uses_[b].made;
@@ -250,16 +251,16 @@ class block_reader {
         held[uses_[q].until + 1] -= g_.storages()[q].size.count();
       }
 
-    std::vector<std::int64_t> forward(blocks()), own(blocks()),
-        beside(blocks(), std::numeric_limits<std::int64_t>::max());
-    std::int64_t after = 0, values = 0, longer = 0;
-    std::vector<std::int64_t> live_of(blocks());
+    const std::vector<std::int64_t> used_beyond = changes_of_values_beyond();
+    std::vector<std::int64_t> forward(blocks()), beside(blocks(), std::numeric_limits<std::int64_t>::max());
+    std::int64_t after = 0, values = 0, longer = 0, beyond = 0;
     std::size_t current = 0;  // the last block whose forward part has begun
     for (task_index t = 0; t < g_.size(); ++t) {
       tracker.restart_peak();
       tracker.run(t);
       values += change[t];
       longer += held[t];
+      beyond += used_beyond[t];
       const std::int64_t other = tracker.peak().count() - values + longer;
       if (blocks() == 0) continue;
       while (current + 1 < blocks() && t >= first_forward_[current + 1]) ++current;
@@ -270,16 +271,14 @@ class block_reader {
           for (std::size_t i = 0; i < g_.output_count(p); ++i)
             if (const std::uint32_t s = g_.output_storage(p, i);
                 s != no_index && uses_[s].value != no_index && block_of_[uses_[s].made] == part)
-              for (const std::uint32_t x : made_with(s))
-                if ((x == s || uses_[x].is_read_late) &&
-                    std::find(step.reads.begin(), step.reads.end(), uses_[x].value) == step.reads.end())
-                  step.reads.push_back(uses_[x].value);
+              if (std::find(step.reads.begin(), step.reads.end(), uses_[s].value) == step.reads.end())
+                step.reads.push_back(uses_[s].value);
         beside[part] = std::min(beside[part], other);
         result_.blocks[part].backward.push_back(std::move(step));
       } else if (t <= last_forward_) {
-        forward[current] = std::max(forward[current], other + live_values(current, t));
+        forward[current] = std::max(forward[current], other + beyond + live_values(current, t));
       } else {
-        after = std::max(after, other);
+        after = std::max(after, other + beyond);
       }
     }
     for (std::size_t b = 0; b < blocks(); ++b) {
@@ -289,6 +288,21 @@ class block_reader {
       drop_quiet_steps(result_.blocks[b]);
     }
     result_.after = bytes(after);
+  }
+  /// By task, how many more bytes than before it are of values that their own block's forward part still uses after
+  /// that of the next block has begun (a gather that begins early), and that policies need not keep.
+  [[nodiscard]] std::vector<std::int64_t> changes_of_values_beyond() const {
+    std::vector<std::int64_t> change(g_.size() + 1);
+    for (std::size_t b = 0; b + 1 < blocks(); ++b)
+      for (std::size_t v = 0; v < result_.storages[b].size(); ++v) {
+        const block_value& value = result_.blocks[b].values[v];
+        const use& u = uses_[result_.storages[b][v]];
+        const task_index begin = std::max(u.made, first_forward_[b + 1]);
+        if ((value.may_keep && !value.may_drop) || begin > u.last_forward) continue;
+        change[begin] += value.size.count();
+        change[u.last_forward + 1] -= value.size.count();
+      }
+    return change;
   }
   /// Bytes of a block's values that are live while a task of its forward part runs; values that may be kept, to its
   /// end.

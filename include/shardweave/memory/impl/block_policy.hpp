@@ -23,7 +23,7 @@ class policy_player {
   policy_player(const recompute_block& block, const offload_rates& rates) : block_(&block), rates_(rates) {
     const std::size_t n = block.values.size();
     uses_.resize(n);
-    made_.resize(n);
+    state_.resize(n);
   }
 
   /// \pre one choice per value
@@ -42,9 +42,9 @@ class policy_player {
       if (choice[v] == retention::keep) result.kept += value.size;
       if (choice[v] == retention::offload) result.offloaded += value.size;
       // what waited in the host's memory is back before the block's backward part begins
-      made_[v] = choice[v] != retention::recompute;
+      state_[v] = choice[v] == retention::recompute ? state::missing : state::there;
       if (choice[v] == retention::offload) live += value.size.count();
-      if (made_[v] && uses_[v] == 0) live -= value.size.count();
+      if (state_[v] == state::there && uses_[v] == 0) live -= value.size.count();
     }
     for (const backward_step& step : block_->backward) {
       const std::int64_t gradients = step.gradients.count();
@@ -60,6 +60,13 @@ class policy_player {
   }
 
  private:
+  enum class state : std::uint8_t {
+    missing,  ///< dropped
+    there,    ///< kept, or back from the host's memory
+    again,    ///< recomputed
+    untaken,  ///< likewise, with another value of its operation, and not read yet
+  };
+
   /// How often each value is read by backward steps and by recomputation.
   void count_uses(std::span<const retention> choice) {
     std::fill(uses_.begin(), uses_.end(), std::size_t{0});
@@ -70,17 +77,41 @@ class policy_player {
         for (const std::uint32_t input : block_->values[v].inputs) ++uses_[input];
   }
 
-  /// Recomputes a value, and the inputs that are missing, unless it is live. \returns the time
+  /// Recomputes a value, those made with it that are needed, and the inputs that are missing, unless it is live; of
+  /// inputs the last one first, as `with_recomputation` does. \returns the time
   nanoseconds make(std::uint32_t v, std::int64_t gradients, std::int64_t& live, std::int64_t& most) {
-    if (made_[v]) return {};
-    made_[v] = true;
-    const block_value& value = block_->values[v];
-    nanoseconds time = value.time;
-    for (const std::uint32_t input : value.inputs) time += make(input, gradients, live, most);
-    live += value.size.count();
+    if (state_[v] != state::missing) {
+      if (state_[v] == state::untaken) {
+        most = std::max(most, live + gradients);
+        take(v, live);
+      }
+      return {};
+    }
+    std::vector<std::uint32_t> at_once{v};
+    for (const std::uint32_t other : block_->values[v].made_with)
+      if (state_[other] == state::missing && uses_[other] > 0) at_once.push_back(other);
+    for (const std::uint32_t x : at_once) {
+      state_[x] = x == v ? state::again : state::untaken;
+      uses_[x] += at_once.size() - (x == v ? 1 : 2);
+    }
+    nanoseconds time;
+    for (const std::uint32_t x : at_once) {
+      const block_value& value = block_->values[x];
+      time += value.time;
+      for (std::size_t i = value.inputs.size(); i-- > 0;) time += make(value.inputs[i], gradients, live, most);
+    }
+    for (const std::uint32_t x : at_once) live += block_->values[x].size.count();
     most = std::max(most, live + gradients);
-    for (const std::uint32_t input : value.inputs) release(input, live);
+    for (const std::uint32_t x : at_once)
+      for (const std::uint32_t input : block_->values[x].inputs) release(input, live);
     return time;
+  }
+  /// The first read of a value that was made with another one: until then whoever takes it reads the result of the
+  /// operation, and holds all values of it.
+  void take(std::uint32_t v, std::int64_t& live) {
+    state_[v] = state::again;
+    for (const std::uint32_t other : block_->values[v].made_with)
+      if (state_[other] >= state::again) release(other, live);
   }
 
   void release(std::uint32_t v, std::int64_t& live) {
@@ -90,7 +121,7 @@ class policy_player {
   const recompute_block* block_;
   offload_rates rates_;
   std::vector<std::size_t> uses_;
-  std::vector<char> made_;
+  std::vector<state> state_;
 };
 
 /// \throws error (input) for a choice that the block does not allow

@@ -21,8 +21,8 @@ namespace detail {
 
 [[nodiscard]] inline bool does_the_same(const recompute_block& a, const recompute_block& b) {
   const auto same_value = [](const block_value& x, const block_value& y) {
-    return x.size == y.size && x.time == y.time && x.inputs == y.inputs && x.may_keep == y.may_keep &&
-           x.may_drop == y.may_drop && x.may_offload == y.may_offload;
+    return x.size == y.size && x.time == y.time && x.inputs == y.inputs && x.made_with == y.made_with &&
+           x.may_keep == y.may_keep && x.may_drop == y.may_drop && x.may_offload == y.may_offload;
   };
   const auto same_step = [](const backward_step& x, const backward_step& y) {
     return x.reads == y.reads && x.gradients == y.gradients;

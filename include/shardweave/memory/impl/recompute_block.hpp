@@ -27,6 +27,10 @@ SHARDWEAVE_INLINE void validate(const recompute_block& block) {
     for (const std::uint32_t input : value.inputs)
       if (input >= v)
         refuse_value(v, "is made of value " + std::to_string(input) + ", expected one that stands before it");
+    for (const std::uint32_t other : value.made_with)
+      if (other >= block.values.size())
+        refuse_value(v, "is made with value " + std::to_string(other) + ", expected one of " +
+                            std::to_string(block.values.size()));
   }
   for (std::size_t s = 0; s < block.backward.size(); ++s) {
     const auto refuse_step = [&](const std::string& what) {
