@@ -214,10 +214,11 @@ int main(int argc, char** argv) {
   const step_figures& steps = of_steps;
   std::printf(
       "%zu models, %zu that cannot be placed; %zu answers, %zu placements tried, %zu timelines; %zu graphs with copies "
-      "to the host, %zu choices within a memory; %zu searches, %zu within a memory, of which %zu make values again and "
+      "to the host, %zu collectives in pieces, %zu choices within a memory; %zu searches, %zu within a memory, of "
+      "which %zu make values again and "
       "%zu copy some; %zu proofs; a bound is at most %.4f of an end\n",
-      steps.models, steps.unplaceable, steps.answers, steps.tried, steps.ends, steps.copies, steps.choices,
-      steps.searches, steps.limited, steps.fitted, steps.copied, steps.proofs, steps.nearest);
+      steps.models, steps.unplaceable, steps.answers, steps.tried, steps.ends, steps.copies, steps.pieces,
+      steps.choices, steps.searches, steps.limited, steps.fitted, steps.copied, steps.proofs, steps.nearest);
   std::printf("%zu wrong\n", wrongs);
   return wrongs == 0 ? 0 : 1;
 }

@@ -22,6 +22,7 @@ struct step_figures {
   std::size_t tried = 0;        ///< placements of which all were tried
   std::size_t ends = 0;         ///< timelines
   std::size_t copies = 0;       ///< graphs with copies to the host, of values drawn or chosen
+  std::size_t pieces = 0;       ///< collectives that were cut into pieces
   std::size_t choices = 0;      ///< of what is kept, copied and made again
   std::size_t searches = 0;     ///< for the fastest plan
   std::size_t limited = 0;      ///< of them within a memory

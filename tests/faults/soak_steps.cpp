@@ -14,9 +14,11 @@
 #include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/io/step_problem.hpp>
 #include <shardweave/io/tasks.hpp>
+#include <shardweave/lowering/batch_parts_lowering.hpp>
 #include <shardweave/lowering/held_values_of.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_work.hpp>
+#include <shardweave/lowering/pipelined_collectives.hpp>
 #include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/memory/recomputation.hpp>
 #include <shardweave/memory/recomputation_choices.hpp>
@@ -39,6 +41,7 @@
 #include <shardweave/step/check_step_certificate.hpp>
 #include <shardweave/step/fitted_plan.hpp>
 #include <shardweave/tasks/check_order_certificate.hpp>
+#include <shardweave/tasks/pieces.hpp>
 
 #include <examples/support/schedulers.hpp>
 #include <examples/support/solvers.hpp>
@@ -520,20 +523,25 @@ class one_step {
 
   [[nodiscard]] double beside(const sw::assignment& choice) const { return sw::bytes_of(beside_, choice); }
 
-  /// \returns the end of an order, looked at from all sides
-  sw::timeline look_at(const sw::task_graph& g, const sw::schedule& order, const sw::assignment& choice,
-                       bool copies = false) {
+  /// \returns the timeline of an order, looked at from all sides
+  sw::timeline looked_at(const sw::task_graph& g, const sw::schedule& order, bool often) {
     const sw::timeline line = sw::simulate(g, order);
     ++of_steps.ends;
     const std::string early = read_too_early(g, line);
     expect(early.empty(), early + " runs before what it reads is there");
-    if (g.size() < 400 && random_.below(copies ? 2 : 8) == 0) {
+    if (g.size() < 400 && random_.below(often ? 2 : 8) == 0) {
       shardweave_test::by_events other{g, order};
       other.run();
       expect(std::max(other.last, other.compute_end) == line.end_to_end.count(), "a second simulator ends elsewhere");
       expect(other.exposed == line.exposed.count(), "a second simulator waits for another time");
       expect(shardweave_test::peak_by_counting(g, order) == line.peak.count(), "counted anew it holds something else");
     }
+    return line;
+  }
+  /// The same of a plan, which bounds on all plans are held against.
+  sw::timeline look_at(const sw::task_graph& g, const sw::schedule& order, const sw::assignment& choice,
+                       bool copies = false) {
+    const sw::timeline line = looked_at(g, order, copies);
     seen_.push_back({static_cast<double>(line.end_to_end.count()),
                      static_cast<double>(line.peak.count()) + beside(choice), copies, choice});
     return line;
@@ -566,6 +574,8 @@ class one_step {
       }
       make_some_again(lowered, choice);
       copy_some(lowered, choice);
+      cut_some(lowered, choice);
+      part_batch(lowered);
       for (std::size_t i = 0; i < 4; ++i) choose_some(lowered, choice);
     }
     if (seed_ % 4 == 0) check_file(sw::lower(model_, placements_[0]).tasks);
@@ -660,6 +670,51 @@ class one_step {
     const sw::order_certificate of_any = sw::certify_all_bucketings(with);
     expect(sw::check_certificate(with, of_any).accepted, "a bound of all bucketings is not proven");
     expect_after(seen_.back().end, static_cast<double>(of_any.lower_bound.count()), "it ends before any order can");
+  }
+
+  /// The same step with some collectives in pieces: it moves and holds as much, and computes for as much longer as is
+  /// told.
+  void cut_some(const sw::lowered_graph& lowered, const sw::assignment& choice) {
+    about = case_ + ", in pieces";
+    const sw::task_graph& whole = lowered.tasks;
+    const unsigned pieces = 2 + static_cast<unsigned>(random_.below(4));
+    std::vector<char> wanted(whole.size());
+    for (char& w : wanted) w = random_.below(3) != 0;
+    const sw::pipelined_graph cut = sw::with_pipelined_collectives(lowered, model_, choice, pieces, wanted);
+    of_steps.pieces += cut.collectives;
+    const sw::task_graph& g = cut.lowered.tasks;
+    expect(computation_of(g) == computation_of(whole) + static_cast<double>(cut.longer.count()),
+           "computes for another time than is told");
+    expect(moved_in(g) == moved_in(whole), "moves another amount");
+    const sw::schedule own = sw::in_order{}(g, {});
+    expect(sw::simulate(g, own).peak == sw::simulate(whole, sw::in_order{}(whole, {})).peak, "holds something else");
+    const sw::schedule planned = sw::benefit<>{}.plan(whole);
+    look_around(g, {own, sw::benefit<>{}.plan(g), sw::in_pieces(whole, planned, cut.cut, pieces)});
+  }
+  /// The step of a batch whose parts take turns, of which this is one.
+  void part_batch(const sw::lowered_graph& part) {
+    about = case_ + ", a part of the batch";
+    const unsigned parts = 2 + static_cast<unsigned>(random_.below(2));
+    const sw::task_graph& g = sw::with_batch_parts(part, model_, parts).tasks;
+    const double once = computation_of(part.tasks), all = computation_of(g);
+    expect(once <= all, "parts compute for less time than one");
+    expect(moved_in(part.tasks) <= moved_in(g) && moved_in(g) <= parts * moved_in(part.tasks),
+           "parts move less than one, or more than each by itself");
+    look_around(g, {sw::in_order{}(g, {}), sw::benefit<>{}.plan(g)});
+  }
+  void look_around(const sw::task_graph& g, const std::vector<sw::schedule>& orders) {
+    const sw::order_certificate of_any = sw::certify_all_bucketings(g);
+    expect(sw::check_certificate(g, of_any).accepted, "a bound of all bucketings is not proven");
+    for (const sw::schedule& order : orders) {
+      sw::validate_schedule(g, order);
+      expect(looked_at(g, order, true).end_to_end >= of_any.lower_bound, "it ends before any order can");
+    }
+  }
+  [[nodiscard]] static std::int64_t moved_in(const sw::task_graph& g) {
+    std::int64_t sum = 0;
+    for (sw::task_index t = 0; t < g.size(); ++t)
+      if (g.is_collective(t)) sum += g.collective(t).bytes_in.count();
+    return sum;
   }
 
   [[nodiscard]] double random_bandwidth() { return 1e9 * std::pow(10, 4 * std::max(random_.unit(), random_.unit())); }
