@@ -9,6 +9,7 @@
 #include <shardweave/step/pipeline_planner.hpp>
 #include <shardweave/step/predict_step.hpp>
 #include <shardweave/step/priced_steps.hpp>
+#include <shardweave/step/stated_step.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>

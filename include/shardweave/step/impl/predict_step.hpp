@@ -13,9 +13,10 @@
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/step/detail/dropped_values.hpp>
+#include <shardweave/step/detail/peaks_of_parts.hpp>
 #include <shardweave/step/predict_step.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
-#include <shardweave/tasks/memory_tracker.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -33,8 +34,7 @@ namespace detail {
 /// Times and memory of a step with a given number of layers.
 struct step_of_depth {
   double micro = 0, last = 0, exposed = 0, starved = 0;
-  double early = 0, late = 0;  ///< peak bytes until the backward part of the last layers ends, and after that of the
-                               ///< first layers begins
+  peaks_of_parts peaks = {};
 };
 
 class step_predictor {
@@ -79,7 +79,7 @@ class step_predictor {
       layer_of.push_back(layer < 0 ? no_index : static_cast<std::uint32_t>(layer));
     }
     refuse_if_stopped();
-    const recomputed_graph again = with_recomputation(lowered.tasks, dropped(lowered, operations, layer_of));
+    const recomputed_graph again = with_recomputation(lowered.tasks, dropped_values(s_, lowered, operations, layer_of));
     refuse_if_stopped();
 
     // groups for fusion: everything, or a part of the model in one phase
@@ -127,93 +127,6 @@ class step_predictor {
     if (control_.stop.stop_requested()) refuse(error_category::stopped, "a stop came before the step was predicted");
   }
 
-  /// By storage: whether it is recomputed, by the rule, or as made of sharded parameters alone.
-  [[nodiscard]] std::vector<char> dropped(const lowered_graph& lowered, const computation& operations,
-                                          const std::vector<std::uint32_t>& layer_of) const {
-    const task_graph& g = lowered.tasks;
-    std::vector<char> result =
-        s_.kept_products
-            ? dropped_storages(g, layer_of,
-                               [&](task_index t) {
-                                 if ((layer_of[t] + 1) % s_.recompute_every != 0) return false;
-                                 const std::string& group = operations.operations[lowered.origin[t].operation].group;
-                                 const std::vector<std::string>& kept = *s_.kept_products;
-                                 return g.op(t) != "einsum" || std::find(kept.begin(), kept.end(), group) == kept.end();
-                               })
-            : dropped_by_rule(g, layer_of, s_.recompute, s_.recompute_every);
-    if (s_.framework.compiles) drop_elementwise(result, lowered, operations);
-    if (s_.layout.stage != zero_stage::parameters || s_.layout.sharers() == 1 || !s_.gathers_again) return result;
-    // some frameworks keep the last layer, and what is outside of layers, gathered
-    std::uint32_t last = 0;
-    for (const std::uint32_t layer : layer_of) last = std::max(last, layer == no_index ? 0 : layer);
-    const auto stays = [&](task_index t) {
-      return s_.framework.keeps_last_gathered && (layer_of[t] == no_index || layer_of[t] == last);
-    };
-    std::vector<char> is_given(g.storages().size());
-    for (task_index t = 0; t < g.size(); ++t)
-      if (g.kind(t) == task_kind::input) each_storage(g, t, [&](std::uint32_t storage) { is_given[storage] = 1; });
-    for (task_index t = 0; t < g.size(); ++t)
-      if (g.when(t) == phase::forward && g.role(t) == task_role::parameter && !stays(t))
-        each_storage(g, t, [&](std::uint32_t storage) { result[storage] = is_given[storage] == 0 ? 1 : 0; });
-    return result;
-  }
-
-  template <class Visit>
-  static void each_storage(const task_graph& g, task_index t, Visit visit) {
-    for (std::size_t i = 0; i < g.output_count(t); ++i)
-      if (const std::uint32_t storage = g.output_storage(t, i); storage != no_index) visit(storage);
-  }
-
-  /// A compiler does not keep results of element-wise work that are read by element-wise work of the backward part and
-  /// can be made from values that are kept anyway: the kernel that reads them recomputes them. Results of reductions
-  /// are kept.
-  /// Source: the min-cut partitioner of PyTorch's AOTAutograd, whose cuts in a transformer's layer are of this kind.
-  void drop_elementwise(std::vector<char>& dropped, const lowered_graph& lowered, const computation& operations) const {
-    const task_graph& g = lowered.tasks;
-    const auto is_late = [&](task_index t) { return g.when(t) && *g.when(t) != phase::forward; };
-    const auto fuses = [&](task_index t) {
-      const std::vector<std::string>& apart = s_.framework.eager_parts;
-      const std::string& group = operations.operations[lowered.origin[t].operation].group;
-      return g.kind(t) == task_kind::other && g.op(t) != "quantize" && !lowered.origin[t].is_redistribution() &&
-             std::find(apart.begin(), apart.end(), group) == apart.end();
-    };
-    const std::size_t count = g.storages().size();
-    std::vector<char> is_read_late(count), is_fixed(count), is_there(count);
-    std::vector<task_index> maker(count, no_index);
-    for (task_index t = 0; t < g.size(); ++t) {
-      each_storage(g, t, [&](std::uint32_t storage) {
-        if (maker[storage] == no_index) maker[storage] = t;
-        if (g.kind(t) == task_kind::input || g.role(t) == task_role::parameter) is_there[storage] = 1;
-      });
-      if (!is_late(t)) continue;
-      for (const task_index p : g.inputs(t))
-        each_storage(g, p, [&](std::uint32_t storage) {
-          is_read_late[storage] = 1;
-          if (!fuses(t) && g.kind(t) != task_kind::view) is_fixed[storage] = 1;
-        });
-    }
-    // in the order of their makers: whether it can be made from kept values, without further ones being kept
-    std::vector<char> is_made_of_kept(count);
-    for (task_index t = 0; t < g.size() && !is_late(t); ++t)
-      each_storage(g, t, [&](std::uint32_t storage) {
-        if (maker[storage] != t || is_there[storage] != 0) return;
-        bool can = fuses(t);
-        bytes largest{};
-        for (const task_index p : g.inputs(t))
-          each_storage(g, p, [&](std::uint32_t from) {
-            largest = std::max(largest, g.storages()[from].size);
-            can = can && (is_there[from] != 0 || is_made_of_kept[from] != 0);
-          });
-        can = can && g.storages()[storage].size * 4 > largest;
-        if (can && is_fixed[storage] == 0) {
-          is_made_of_kept[storage] = 1;
-          dropped[storage] = 1;
-        } else if (is_read_late[storage] != 0 && dropped[storage] == 0) {
-          is_there[storage] = 1;
-        }
-      });
-  }
-
   [[nodiscard]] step_of_depth timed(const task_graph& g, const std::vector<std::uint32_t>& layer,
                                     std::int64_t layers) const {
     // modules are the forward and the backward part of a layer, or of some layers together, and what is outside of
@@ -231,7 +144,8 @@ class step_predictor {
     result.last = static_cast<double>(run.line.end_to_end.count());
     result.exposed = static_cast<double>((run.line.exposed + run.line.tail).count());
     result.starved = static_cast<double>(run.starved.count());
-    hold(result, g, order, layer, layers);
+    result.peaks = peaks_of(g, order, layer, static_cast<std::uint32_t>(layers),
+                            static_cast<std::uint32_t>(group_of_layers()), gradients_stay());
     result.micro = result.last;
     if (!reduces_each() && s_.micro_batches > 1) {
       schedule apart = order;  // unreduced gradients need no buckets
@@ -240,60 +154,6 @@ class step_predictor {
       result.micro = static_cast<double>(simulate(without(g, reduces), apart, host).line.end_to_end.count());
     }
     return result;
-  }
-
-  /// Peak memory of both parts of the step, without gradients that stay.
-  void hold(step_of_depth& result, const task_graph& g, const schedule& order, const std::vector<std::uint32_t>& layer,
-            std::int64_t layers) const {
-    std::vector<char> stays(g.storages().size());
-    if (gradients_stay())
-      for (task_index t = 0; t < g.size(); ++t)
-        if (g.kind(t) == task_kind::output)
-          for (const task_index p : g.inputs(t))
-            for (std::size_t i = 0; i < g.output_count(p); ++i)
-              if (g.role(p) == task_role::gradient && g.output_storage(p, i) != no_index)
-                stays[g.output_storage(p, i)] = 1;
-    const storage_uses uses = storage_uses(g).only([&](std::uint32_t storage) { return stays[storage] == 0; });
-    memory_tracker memory(uses, g.storages().size());
-    std::vector<std::uint32_t> bucket_of(g.size(), no_index);
-    std::vector<std::size_t> waiting;
-    for (const bucket& b : order.buckets) {
-      for (const task_index t : b.members) bucket_of[t] = static_cast<std::uint32_t>(waiting.size());
-      waiting.push_back(b.members.size());
-    }
-    std::vector<bool> is_unpacked(order.buckets.size());
-    const auto every = static_cast<std::uint32_t>(group_of_layers());
-    const auto of_last = static_cast<std::uint32_t>(layers) - std::min(every, static_cast<std::uint32_t>(layers));
-    bool is_early = true, is_late = false;
-    std::uint32_t reducing = no_index;  // the last bucket of reductions that was launched
-    for (const task_index t : order.order) {
-      if (g.when(t) != phase::forward && layer[t] != no_index && !g.is_collective(t) && g.kind(t) != task_kind::wait &&
-          g.kind(t) != task_kind::input && g.role(t) != task_role::parameter) {
-        is_early = is_early && layer[t] >= of_last;
-        is_late = is_late || layer[t] < every;
-      }
-      memory.restart_peak();
-      if (g.is_collective(t) && bucket_of[t] != no_index) {
-        if (--waiting[bucket_of[t]] == 0) {
-          if (g.collective(t).op != collective::all_gather) {  // the bucket before it is done, whenever its wait stands
-            if (reducing != no_index && !is_unpacked[reducing]) memory.unpack(order.buckets[reducing]);
-            if (reducing != no_index) is_unpacked[reducing] = true;
-            reducing = bucket_of[t];
-          }
-          memory.launch(order.buckets[bucket_of[t]]);
-        }
-      } else {
-        const task_index c = g.kind(t) == task_kind::wait ? g.completes(t) : no_index;
-        if (c != no_index && bucket_of[c] != no_index && !is_unpacked[bucket_of[c]]) {
-          is_unpacked[bucket_of[c]] = true;
-          memory.unpack(order.buckets[bucket_of[c]]);
-        }
-        memory.run(t);
-      }
-      const auto most = static_cast<double>(memory.peak().count());
-      if (is_early || !is_late) result.early = std::max(result.early, most);
-      if (is_late || !is_early) result.late = std::max(result.late, most);
-    }
   }
 
   /// Exposes one piece of each collective of tensor parallelism, of as many as there are ranks.
@@ -355,11 +215,12 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
   } else {
     const detail::step_of_depth a = at_depth.at(few), b = at_depth.at(more);
     const double further = static_cast<double>(layers - few) / static_cast<double>(more - few);
-    const auto line = [&](double detail::step_of_depth::*f) { return a.*f + (b.*f - a.*f) * further; };
-    for (double detail::step_of_depth::*f :
-         {&detail::step_of_depth::micro, &detail::step_of_depth::last, &detail::step_of_depth::exposed,
-          &detail::step_of_depth::starved, &detail::step_of_depth::early, &detail::step_of_depth::late})
-      whole.*f = line(f);
+    const auto line = [&](double at_few, double at_more) { return at_few + (at_more - at_few) * further; };
+    whole = {.micro = line(a.micro, b.micro),
+             .last = line(a.last, b.last),
+             .exposed = line(a.exposed, b.exposed),
+             .starved = line(a.starved, b.starved),
+             .peaks = {line(a.peaks.early, b.peaks.early), line(a.peaks.late, b.peaks.late)}};
   }
   const auto whole_ns = [](double ns) { return nanoseconds(static_cast<std::int64_t>(ns)); };
   predicted_step result;
@@ -367,7 +228,7 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
   result.last = whole_ns(whole.last);
   result.exposed = whole_ns(whole.exposed);
   result.starved = whole_ns(whole.starved);
-  result.peak = bytes(static_cast<std::int64_t>(std::max(whole.early, whole.late)));
+  result.peak = bytes(static_cast<std::int64_t>(std::max(whole.peaks.early, whole.peaks.late)));
 
   const training_layout& layout = stated.layout;
   const double computed = static_cast<double>(stated.model.parameter_count()) / static_cast<double>(layout.tensor);
