@@ -6,8 +6,6 @@
 #include <CbcEventHandler.hpp>
 #include <CbcHeuristic.hpp>
 #include <CbcModel.hpp>
-#include <CglGomory.hpp>
-#include <CglProbing.hpp>
 #include <OsiClpSolverInterface.hpp>
 
 #include <algorithm>
@@ -48,14 +46,7 @@ inline void branch_cbc(const OsiClpSolverInterface& relaxed, const linear_model&
   engine.setDblParam(CbcModel::CbcCutoffIncrement, 1e-7);
   engine.setAllowableGap(0);
   engine.setAllowableFractionGap(limits.gap);
-  CglProbing probing;
-  probing.setMaxPass(1);
-  probing.setMaxProbe(10);
-  probing.setMaxLook(20);
-  engine.addCutGenerator(&probing, -1, "probing");
-  CglGomory gomory;
-  engine.addCutGenerator(&gomory, -98, "gomory");
-  // no covers, which lose optima beside small weights; of the other generators none gains anything beside these two
+  // without cuts: beside small weights each kind lost an optimum, and placement problems take as long without any
   CbcRounding nearby(engine);
   engine.addHeuristic(&nearby);
   engine.setNumberStrong(5);
@@ -96,9 +87,9 @@ inline void branch_cbc(const OsiClpSolverInterface& relaxed, const linear_model&
 
 }  // namespace detail
 
-/// COIN-OR's branch and cut on top of CLP, with probing and Gomory's cuts; linear programs without whole numbers go to
-/// CLP as they are. Without CBC's own preprocessing of whole numbers, which takes longer than all else where the
-/// relaxation is nearly integral.
+/// COIN-OR's branch and bound on top of CLP, without cuts; linear programs without whole numbers go to CLP as they are.
+/// Without CBC's own preprocessing of whole numbers, which takes longer than all else where the relaxation is nearly
+/// integral.
 ///
 /// Silent; threads may call at once. A stop is obeyed at the next iteration of the simplex method or between cuts.
 class cbc {
