@@ -22,10 +22,11 @@ enum class retention : std::uint8_t {
 struct block_value {
   std::string name = {};
   bytes size{};
-  nanoseconds time{};                         ///< of making it, without its inputs
-  std::vector<std::uint32_t> inputs = {};     ///< values of the block that it is made of, each before it
-  std::vector<std::uint32_t> made_with = {};  ///< further values of the same operation: those needed are made with it
-  bool may_keep = true;                       ///< false where the backward part does not read it itself
+  nanoseconds time{};                      ///< of making it, without its inputs
+  std::vector<std::uint32_t> inputs = {};  ///< values of the block that it is made of, each before it
+  /// Further values of the same operation, each of which names this one likewise: those needed are made with it.
+  std::vector<std::uint32_t> made_with = {};
+  bool may_keep = true;      ///< false where the backward part does not read it itself
   bool may_drop = true;      ///< false for inputs of the block, and for what a second run would not reproduce
   bool may_offload = false;  ///< false for what is too small to be worth a copy
 };
