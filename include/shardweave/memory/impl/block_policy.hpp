@@ -87,23 +87,31 @@ class policy_player {
       }
       return {};
     }
-    std::vector<std::uint32_t> at_once{v};
-    for (const std::uint32_t other : block_->values[v].made_with)
-      if (state_[other] == state::missing && uses_[other] > 0) at_once.push_back(other);
-    for (const std::uint32_t x : at_once) {
-      state_[x] = x == v ? state::again : state::untaken;
-      uses_[x] += at_once.size() - (x == v ? 1 : 2);
-    }
+    const std::vector<std::uint32_t>& made_with = block_->values[v].made_with;
+    const auto for_each = [&](auto visit) {
+      visit(v);
+      for (const std::uint32_t other : made_with)
+        if (state_[other] == state::untaken) visit(other);
+    };
+    state_[v] = state::again;
+    std::size_t beside = 0;
+    for (const std::uint32_t other : made_with)
+      if (state_[other] == state::missing && uses_[other] > 0) {
+        state_[other] = state::untaken;
+        ++beside;
+      }
+    for_each([&](std::uint32_t x) { uses_[x] += x == v ? beside : beside - 1; });
     nanoseconds time;
-    for (const std::uint32_t x : at_once) {
+    for_each([&](std::uint32_t x) {
       const block_value& value = block_->values[x];
       time += value.time;
       for (std::size_t i = value.inputs.size(); i-- > 0;) time += make(value.inputs[i], gradients, live, most);
-    }
-    for (const std::uint32_t x : at_once) live += block_->values[x].size.count();
+    });
+    for_each([&](std::uint32_t x) { live += block_->values[x].size.count(); });
     most = std::max(most, live + gradients);
-    for (const std::uint32_t x : at_once)
+    for_each([&](std::uint32_t x) {
       for (const std::uint32_t input : block_->values[x].inputs) release(input, live);
+    });
     return time;
   }
   /// The first read of a value that was made with another one: until then whoever takes it reads the result of the
