@@ -208,7 +208,7 @@ class proof_kernel final : public proof_so_far<Cost> {
       std::size_t gone = 0;
       for (std::size_t l = 0; l < least.size(); ++l) {
         const double bound = beliefs.bound + beliefs.excess[l];
-        gone += proves_claim(best_, bound) && !proves_claim(best_, least[l]) ? 1 : 0;
+        gone += proves_claim(best_, bound) && !proves_claim(best_, least[l]) ? 1U : 0U;
         least[l] = std::max(least[l], bound);
       }
       if (!anew || beliefs.bound > bound_) {
