@@ -70,6 +70,16 @@ TEST_SUITE("certify_options") {
     }
   }
 
+  TEST_CASE("with the default effort the optimum is proven, whether its cost is known before or not") {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      CAPTURE(seed);
+      const auto problem = sw::compile(std::make_shared<const sw::placement_description<double>>(drawn(seed, 16)));
+      const double optimum = sw::elimination{}.solve(problem).objective;
+      CHECK(sw::proves(sw::certify_placement(problem, optimum).lower_bound, optimum));
+      CHECK(sw::proves(sw::certify_placement(problem).lower_bound, optimum));
+    }
+  }
+
   TEST_CASE("a proof without an ascent holds, and proves less") {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       CAPTURE(seed);

@@ -175,6 +175,8 @@ class bounded_search {
         halves[i].push_back(labels[l]);
         bounds[i] = std::min(bounds[i], least[start + l]);
       }
+    // a half that is never opened has the multipliers of the whole in the record, which prove no more of it
+    if (Record::explains && !best_.is_known()) bounds.fill(here.bound);
     const std::array<std::uint32_t, 2> numbers = record_.parted(here.number, x, halves);
     for (std::size_t i = 0; i < 2; ++i) {
       part half{here.allowed, here.known, std::max(here.bound, bounds[i]), numbers[i], 2 * explored_ + 1 - i};
