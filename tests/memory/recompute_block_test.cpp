@@ -47,8 +47,14 @@ TEST_SUITE("memory") {
     b.values[1].inputs = {0};
     b.values[0].made_with = {2};
     CHECK(refusal_of([&] { sw::validate(b); }, sw::error_category::input) ==
-          "block 'mlp': value 0 'x' is made with value 2, expected one of 2");
+          "block 'mlp': value 0 'x' is made with value 2, expected another one of 2");
+    b.values[0].made_with = {0};
+    CHECK(refusal_of([&] { sw::validate(b); }) ==
+          "block 'mlp': value 0 'x' is made with value 0, expected another one of 2");
     b.values[0].made_with = {1};
+    CHECK(refusal_of([&] { sw::validate(b); }) ==
+          "block 'mlp': value 0 'x' is made with value 1, expected that each names the other once");
+    b.values[1].made_with = {0};
     CHECK_NOTHROW(sw::validate(b));
   }
 

@@ -28,13 +28,7 @@ namespace sw = shardweave;
 namespace fastest_plan_options_tests {
 namespace {
 
-struct own_lowering {
-  static constexpr std::string_view name = "own";
-  [[nodiscard]] sw::lowered_graph operator()(const tiny_training::model& m,
-                                             std::span<const sw::strategy> choice) const {
-    return m.lower_all(choice).lowered;
-  }
-};
+using tiny_training::own_lowering;
 using way = sw::pipeline<sw::exhaustive, sw::benefit<>, own_lowering>;
 using planner = sw::pipeline_planner<way, tiny_training::model>;
 const way usual(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});

@@ -23,6 +23,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -135,6 +136,14 @@ struct model : tiny_steps::model {
       all.values.push_back(std::move(made));
     }
     return all;
+  }
+};
+
+/// Its tasks as a pipeline asks for them.
+struct own_lowering {
+  static constexpr std::string_view name = "own";
+  [[nodiscard]] sw::lowered_graph operator()(const model& m, std::span<const sw::strategy> choice) const {
+    return m.lower_all(choice).lowered;
   }
 };
 

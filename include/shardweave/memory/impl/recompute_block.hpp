@@ -4,6 +4,7 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/memory/recompute_block.hpp>
 
+#include <algorithm>
 #include <cstddef>
 
 /// \file
@@ -27,10 +28,13 @@ SHARDWEAVE_INLINE void validate(const recompute_block& block) {
     for (const std::uint32_t input : value.inputs)
       if (input >= v)
         refuse_value(v, "is made of value " + std::to_string(input) + ", expected one that stands before it");
-    for (const std::uint32_t other : value.made_with)
-      if (other >= block.values.size())
-        refuse_value(v, "is made with value " + std::to_string(other) + ", expected one of " +
+    for (const std::uint32_t other : value.made_with) {
+      if (other >= block.values.size() || other == v)
+        refuse_value(v, "is made with value " + std::to_string(other) + ", expected another one of " +
                             std::to_string(block.values.size()));
+      if (std::ranges::count(block.values[other].made_with, v) != 1 || std::ranges::count(value.made_with, other) != 1)
+        refuse_value(v, "is made with value " + std::to_string(other) + ", expected that each names the other once");
+    }
   }
   for (std::size_t s = 0; s < block.backward.size(); ++s) {
     const auto refuse_step = [&](const std::string& what) {
