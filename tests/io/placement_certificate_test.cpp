@@ -54,10 +54,19 @@ TEST_SUITE("placement_certificate") {
       for (std::size_t i = 0; i < c.reductions.size(); ++i) {
         CHECK(again.reductions[i].rows == c.reductions[i].rows);
         CHECK(again.reductions[i].steps == c.reductions[i].steps);
+        REQUIRE(again.reductions[i].dominated.size() == c.reductions[i].dominated.size());
+        for (std::size_t k = 0; k < c.reductions[i].dominated.size(); ++k) {
+          const sw::dominated_strategy &one = again.reductions[i].dominated[k], &other = c.reductions[i].dominated[k];
+          CHECK(one.step == other.step);
+          CHECK(one.vertex == other.vertex);
+          CHECK(one.removed == other.removed);
+          CHECK(one.by == other.by);
+        }
       }
       REQUIRE(again.cases.size() == c.cases.size());
       for (std::size_t i = 0; i < c.cases.size(); ++i) {
         CHECK(again.cases[i].reduction == c.cases[i].reduction);
+        CHECK(again.cases[i].elimination_order == c.cases[i].elimination_order);
         CHECK(again.cases[i].multipliers == c.cases[i].multipliers);
         CHECK(again.cases[i].parts == c.cases[i].parts);
         CHECK(again.cases[i].cases == c.cases[i].cases);

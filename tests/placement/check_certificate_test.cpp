@@ -205,6 +205,39 @@ TEST_SUITE("check_certificate") {
     c.ruled_out[0] = {.vertex = 1, .strategies = {0}, .budget = 3};
     CHECK(failure_of(d, c) == "ruled_out[0] names budget 3, but there are only 1");
   }
+  TEST_CASE("so is a strategy that is removed out of turn, and a vertex that a dynamic program cannot eliminate") {
+    const auto d = two_of_two();
+    auto fine = one_case({}, 3);
+    fine.multipliers[0] = {};
+    fine.cases[0].elimination_order = {1};
+    CHECK(failure_of(d, fine).empty());
+    fine.lower_bound = 3.5;
+    CHECK(failure_of(d, fine) == "cases[0] is bounded by 3, expected no less than 3.5, which is claimed");
+    fine.lower_bound = 3;
+    auto c = fine;
+    c.cases[0].elimination_order = {1, 0, 1};
+    CHECK(failure_of(d, c) == "cases[0] eliminates vertex 1, which it eliminates already");
+    c.cases[0].elimination_order = {2};
+    CHECK(failure_of(d, c) == "cases[0] names vertex 2, but there are only 2");
+    c.cases[0] = {.multipliers = 0, .elimination_order = {1}, .cases = {1}};
+    c.cases.push_back({.multipliers = 0});
+    CHECK(failure_of(d, c) == "cases[0] has an elimination order, and 1 cases, expected none");
+    c.reductions.push_back({.steps = {{1, 0}}, .dominated = {{0, 1, 1, 0}, {1, 0, 1, 0}}});
+    c.cases[0] = {.reduction = 0, .cases = {1}};
+    CHECK(failure_of(d, c).empty());
+    c.cases[1].elimination_order = {1};
+    CHECK(failure_of(d, c) == "cases[1] eliminates vertex 1, which was eliminated before");
+    c.cases[1].elimination_order.clear();
+    auto& dominated = c.reductions[0].dominated;
+    dominated[1].step = 2;
+    CHECK(failure_of(d, c) == "reductions[0] removes a strategy of vertex 0 before step 2, expected from 0 to 1");
+    dominated = {{1, 0, 1, 0}, {0, 1, 1, 0}};
+    CHECK(failure_of(d, c) == "reductions[0] removes a strategy of vertex 1 before step 0, expected from 1 to 1");
+    dominated = {{1, 1, 1, 0}};
+    CHECK(failure_of(d, c) == "reductions[0] removes a strategy of vertex 1, which is not there any more");
+    dominated = {{1, 0, 2, 0}};
+    CHECK(failure_of(d, c) == "reductions[0] names strategy 2 of vertex 0, which has only 2");
+  }
   TEST_CASE("a strategy is ruled out by what is above a limit, or below it, not by what just keeps it") {
     for (const bool of_lower : {false, true}) {
       // strategy 1 of b takes 6 at least, strategy 0 takes 5 at most

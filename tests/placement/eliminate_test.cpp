@@ -214,6 +214,63 @@ TEST_SUITE("detail::elimination") {
     eliminate(work, {49, 0});
     CHECK(!work.has_room());
   }
+  TEST_CASE(
+      "a strategy goes where another one is at least as good, and not where that may be dearer, forbidden or take "
+      "more") {
+    // of the first unknown strategy 1 costs one more than 0 alone, 2 is 2 dearer where 0 pays 3 more than it
+    const sketch s{{{0, 1, 2}, {0, 0}}, {{0, 1, {3, 1, 3, 1, 0, no}}}};
+    auto [p, left] = s.build();
+    const auto dropped = [&, &of = p, &all = left](std::size_t removed, std::size_t by) {
+      elimination work(of, all, plenty);
+      work.drop_dominated(0, removed, by);
+      return std::move(work).finish().second[0][removed] == 0;
+    };
+    CHECK(dropped(1, 0));
+    CHECK(!dropped(0, 1));
+    CHECK(!dropped(1, 2));  // forbidden beside strategy 1 of the other unknown
+    CHECK(!dropped(2, 0));  // one dearer beside strategy 0
+    CHECK(!dropped(0, 0));
+    p.costs[0][2] = 3;
+    CHECK(dropped(2, 0));
+    p.limits.push_back({.budget = 0, .time = 0, .is_low = false});
+    p.used = {0};
+    p.usages[0] = {{0, amounts({2, 1, 2})}};
+    CHECK(!dropped(1, 0));
+    CHECK(dropped(2, 0));
+    p.limits[0].is_low = true;
+    CHECK(dropped(1, 0));
+    p.usages[0] = {{0, amounts({1, 2, 1})}};
+    CHECK(!dropped(1, 0));
+  }
+  TEST_CASE(
+      "strategies that others dominate are not missed: the least cost within a limit stays, and each that went was "
+      "one") {
+    std::size_t gone = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(1500); ++seed) {
+      CAPTURE(seed);
+      const sketch s = random_sketch(seed, 2 + seed % 3, seed % 2 == 0 ? 0.4 : 0.9, 0.2);
+      auto [p, left] = s.build();
+      p.limits.push_back({.budget = 0, .time = 0, .is_low = false});
+      p.used = {0};
+      sw::random_source random(seed);
+      for (std::uint32_t x = 0; x < p.size(); ++x) {
+        std::vector<double> used(p.costs[x].size());
+        for (double& u : used) u = static_cast<double>(random.below(5));
+        p.usages[x].push_back({0, amounts(std::move(used))});
+      }
+      const double most = static_cast<double>(random.below(12));
+      const auto whole = least_of(p, left, most);
+      elimination work(p, left, plenty);
+      for (std::uint32_t x = 0; x < p.size(); ++x)
+        for (std::size_t removed = 0; removed < p.costs[x].size(); ++removed)
+          for (std::size_t by = 0; by < p.costs[x].size(); ++by) work.drop_dominated(x, removed, by);
+      const auto [rest, its_left] = std::move(work).finish();
+      CHECK(least_of(rest, its_left, most) == whole);
+      for (std::size_t x = 0; x < left.size(); ++x)
+        gone += static_cast<std::size_t>(std::ranges::count(left[x], 1) - std::ranges::count(its_left[x], 1));
+    }
+    CHECK(gone > at_scale(500));
+  }
   TEST_CASE("whatever is eliminated, no assignment of the rest costs more; by all neighbours, none less") {
     std::size_t exact = 0, below = 0;
     for (std::uint64_t seed = 0; seed < at_scale(1500); ++seed) {

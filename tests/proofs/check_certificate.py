@@ -16,9 +16,10 @@ from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 from check_order import prove_orders
-from eliminate import Rest
+from eliminate import Rest, allowed
 from exact import At, demand, each, read, units, whole
 from factors import Problem, from_contest, stated, total, worth_of_work
+from program import least
 from savings import Layout
 
 TOLERANCE = Fraction(1, 2**18)  # of usage, beside a limit
@@ -87,6 +88,11 @@ class Checker:
                 demand(whole(row.get("time", 0), -(2**63)) and row["budget"] < len(self.budgets), "keeps a row that is not there")
             for step in reduction["steps"]:
                 demand(0 < len({self.p.unknown[v] for v in step}) == len(step) <= 3, "a step has no vertex, or one twice")
+            dominated = reduction.get("dominated", [])
+            demand(all(len(one) == 4 for one in dominated), "needs a step, a vertex and two strategies")
+            when = [step for step, _, _, _ in dominated]
+            demand(when == sorted(when) and max(when, default=0) <= len(reduction["steps"]), "removes strategies out of order")
+            demand(all(max(s, by) < self.p.counts[self.p.unknown[v]] for _, v, s, by in dominated), "there is no such strategy")
 
     def multipliers(self, m, problem):
         """What multipliers make of the costs: prices of rows and messages move them between factors, and to the bound."""
@@ -173,9 +179,29 @@ class Checker:
                     demand(problem.uses is None or key in problem.uses, "keeps a row that was not kept before")
                     uses[key] = (0, self.row({**row, "price": price})[0]) if problem.uses is None else problem.uses[key]
         rest = Rest(problem, left, uses)
-        for step in reduction["steps"]:
-            rest.eliminate(*(self.p.unknown[v] for v in step))
+        dominated = iter([*reduction.get("dominated", []), (len(reduction["steps"]) + 1, None, None, None)])
+        when, v, removed, by = next(dominated)
+        for number, step in enumerate([*reduction["steps"], None]):
+            while when <= number:
+                rest.drop_dominated(self.p.unknown[v], removed, by)
+                when, v, removed, by = next(dominated)
+            if step is not None:
+                rest.eliminate(*(self.p.unknown[v] for v in step))
         return rest, rest.finish()
+
+    def demand_program(self, case, problem, left, order):
+        """That a dynamic program, at the prices of multipliers, finds nothing that costs less than is claimed."""
+        m = self.multipliers({**self.c["multipliers"][case["multipliers"]], "messages": []}, problem)
+        tables = m.tables
+        if m.only_limits:
+            tables = {pair: [[0 if allowed(c) else At.forbidden for c in row] for row in rows]
+                      for pair, rows in problem.tables.items()}
+        demand(len(set(order)) == len(order) and set(order) <= set(left), "eliminates what is not there, or one twice")
+        if all(left.values()):
+            found = least(m.own, tables, left, order)
+            if allowed(found):
+                bound = m.bound + found
+                demand(self.closes(m, bound, self.goal), f"costs {float(Fraction(bound, At.one))!r}, which proves too little")
 
     def split(self, case, problem, left):
         """What is left in each part of a case."""
@@ -207,8 +233,12 @@ class Checker:
                 waiting.update(zip(following, [rest], strict=True))
                 continue
             m = self.multipliers(self.c["multipliers"][case["multipliers"]], problem)
+            order = case.get("elimination_order", [])
+            demand(not (order and following), "has an elimination order, and a case")
             if following:
                 waiting.update(zip(following, [(problem, self.narrow(m, problem, left))], strict=True))
+            elif order:
+                self.demand_program(case, problem, left, [self.p.unknown[v] for v in order])
             elif all(left.values()):
                 bound, _ = self.bound(m, left)
                 demand(self.closes(m, bound, self.goal), f"is bounded by {float(Fraction(bound, At.one))!r}, which proves too little")

@@ -74,6 +74,25 @@ class Rest(Problem):
             row[1][into[0]] = used
         self.spread(changed)
 
+    def drop_dominated(self, x, removed, by):
+        """Removes a strategy if another one costs no more whatever the neighbours do, and uses no more of any row."""
+        demand(x in self.own, f"vertex {x} is not there any more")
+        if not all(self.left.values()) or removed == by or not {removed, by} <= self.left[x]:
+            return
+        for (_, _, side), (_, by_unknown) in self.uses.items():
+            usage = by_unknown.get(x, [0] * self.counts[x])
+            if usage[by] > usage[removed] if side == "high" else usage[by] < usage[removed]:
+                return
+        ahead = self.own[x][by] - self.own[x][removed]
+        for y, table in self.near[x].items():
+            partners = [t for t in self.left[y] if allowed(table[removed][t])]
+            if not all(allowed(table[by][t]) for t in partners):
+                return
+            ahead += max(table[by][t] - table[removed][t] for t in partners)
+        if ahead <= 0:
+            self.left[x] = self.left[x] - {removed}
+            self.spread({x})
+
     def add_costs(self, y, more):
         """Adds costs to strategies, and drops those that are forbidden; what changed."""
         kept = {t for t in self.left[y] if allowed(more.get(t, 0))}

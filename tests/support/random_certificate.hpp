@@ -24,7 +24,7 @@ namespace sw = shardweave;
 template <class Cost>
 [[nodiscard]] sw::placement_certificate<Cost> draw_certificate(const sw::placement_description<Cost>& d,
                                                                std::uint64_t seed) {
-  sw::random_source random(seed * 2 + 1);
+  sw::random_source random(seed * 2 + 1), drops(seed * 2 + 2);
   sw::placement_certificate<Cost> c;
   std::vector<std::uint32_t> leader(d.vertices.size());
   for (std::uint32_t v = 0; v < leader.size(); ++v) leader[v] = v;
@@ -59,6 +59,14 @@ template <class Cost>
   if (d.counted == sw::savings_form::off && random.chance(0.6))
     for (std::size_t count = 1 + random.below(2); count-- > 0;) {
       auto& r = c.reductions.emplace_back();
+      const auto drop_some = [&] {
+        for (std::size_t many = drops.below(4); many-- > 0 && !there.empty();) {
+          const std::uint32_t v = there[drops.below(there.size())];
+          const auto any = [&] { return static_cast<sw::strategy>(drops.below(d.vertices[v].compute.size())); };
+          r.dominated.push_back({static_cast<std::uint32_t>(r.steps.size()), v, any(), any()});
+        }
+      };
+      drop_some();
       for (std::size_t steps = random.below(there.size()); steps-- > 0;) {
         const std::uint32_t x = there[random.below(there.size())];
         std::vector<std::uint32_t> step{x}, others;
@@ -71,6 +79,7 @@ template <class Cost>
         }
         r.steps.push_back(std::move(step));
         std::erase(there, x);
+        drop_some();
       }
     }
   for (std::size_t count = 1 + random.below(3); count-- > 0;) {
@@ -114,7 +123,13 @@ template <class Cost>
   for (std::size_t at = begin; at < c.cases.size(); ++at) {
     if (at > 12 || there.empty() || random.chance(0.5)) {
       c.cases[at].multipliers = any_multipliers();
-      if (at > 12 || random.chance(0.7)) continue;
+      if (at > 12 || random.chance(0.7)) {
+        if (drops.chance(0.7)) continue;
+        auto& order = c.cases[at].elimination_order = there;  // what it does not name follows
+        for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[drops.below(i)]);
+        order.resize(drops.below(order.size() + 1));
+        continue;
+      }
       c.cases[at].cases.push_back(static_cast<std::uint32_t>(c.cases.size()));
       c.cases.emplace_back();
       continue;
@@ -182,7 +197,16 @@ void spoil(sw::placement_certificate<Cost>& c, std::uint64_t seed) {
       auto& step = any_of(r.steps);
       const auto& other = any_of(r.steps);
       if (step.empty() || other.empty()) break;
-      switch (random.below(4)) {
+      switch (random.below(5)) {
+        case 4:
+          if (!r.dominated.empty()) {
+            auto& drop = any_of(r.dominated);
+            random.chance(0.3)   ? flip(drop.step)
+            : random.chance(0.3) ? flip(drop.vertex)
+            : random.chance(0.5) ? flip(drop.removed)
+                                 : flip(drop.by);
+          }
+          break;
         case 0:
           if (!r.rows.empty()) random.chance(0.5) ? flip(any_of(r.rows).time) : flip(any_of(r.rows).budget);
           break;
@@ -234,7 +258,9 @@ void spoil(sw::placement_certificate<Cost>& c, std::uint64_t seed) {
       flip(random.chance(0.5) ? m.message_bits : m.price_bits);
       break;
     case 5:
-      if (one.multipliers) {
+      if (!one.elimination_order.empty() && random.chance(0.5)) {
+        flip(any_of(one.elimination_order));
+      } else if (one.multipliers) {
         one.cases.empty() || random.chance(0.5) ? flip(*one.multipliers) : flip(one.cases.front());
       } else if (!one.parts.empty()) {
         flip(random.chance(0.5) ? one.vertex : any_of(one.cases));

@@ -8,6 +8,8 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -72,7 +74,14 @@ inline void write_reduction(json_writer& out, const placement_reduction& r) {
     out.begin_object().member("budget", row.budget).member("time", row.time).end_object();
   out.end_list().line().key("steps").begin_list();
   for (const auto& step : r.steps) out.values(step);
-  out.end_list().end_object();
+  out.end_list();
+  if (!r.dominated.empty()) {
+    out.line().key("dominated").begin_list();
+    for (const dominated_strategy& one : r.dominated)
+      out.values(std::array{one.step, one.vertex, std::uint32_t{one.removed}, std::uint32_t{one.by}});
+    out.end_list();
+  }
+  out.end_object();
 }
 
 template <cost_value Cost>
@@ -124,6 +133,7 @@ void write_certificate(json_writer& out, const placement_certificate<Cost>& c, c
       out.member("reduction", *one.reduction).list("cases", one.cases);
     } else if (one.multipliers) {
       out.member("multipliers", *one.multipliers);
+      if (!one.elimination_order.empty()) out.list("elimination_order", one.elimination_order);
       if (!one.cases.empty()) out.list("cases", one.cases);
     } else {
       out.member("vertex", one.vertex).key("parts").begin_list();
@@ -159,11 +169,21 @@ template <cost_value Cost>
   auto rows =
       json_object({json_required("budget", json_number(row.budget)), json_optional("time", json_number(row.time))});
   std::vector<std::uint32_t> step;
-  auto some_reduction = json_object({json_optional("rows", json_items(row, reduction.rows, std::move(rows))),
-                                     json_required("steps", json_list(json_numbers(step), [&] {
-                                                     reduction.steps.push_back(step);
-                                                     return std::string();
-                                                   }))});
+  std::vector<std::uint32_t> dominated;
+  auto some_reduction = json_object(
+      {json_optional("rows", json_items(row, reduction.rows, std::move(rows))),
+       json_required("steps", json_list(json_numbers(step),
+                                        [&] {
+                                          reduction.steps.push_back(step);
+                                          return std::string();
+                                        })),
+       json_optional("dominated", json_list(json_numbers(dominated), [&] {
+                       if (dominated.size() != 4)
+                         return "has " + std::to_string(dominated.size()) +
+                                " numbers, expected a step, a vertex and two strategies";
+                       reduction.dominated.push_back({dominated[0], dominated[1], dominated[2], dominated[3]});
+                       return std::string();
+                     }))});
   placement_case one;
   std::vector<strategy> part;
   bool is_split = false;
@@ -172,15 +192,17 @@ template <cost_value Cost>
     return std::string();
   });
   parts.begin = [&] { is_split = true; };
-  auto some_case = json_object(
-      {json_optional("reduction", json_number(one.reduction)),
-       json_optional("multipliers", json_number(one.multipliers)), json_optional("vertex", json_number(one.vertex)),
-       json_optional("parts", std::move(parts)), json_optional("cases", json_numbers(one.cases))},
-      [&] {
-        const int kinds =
-            (one.reduction ? 1 : 0) + (one.multipliers ? 1 : 0) + (std::exchange(is_split, false) ? 1 : 0);
-        return std::string(kinds == 1 ? "" : "needs one of reduction, multipliers and parts");
-      });
+  auto some_case =
+      json_object({json_optional("reduction", json_number(one.reduction)),
+                   json_optional("multipliers", json_number(one.multipliers)),
+                   json_optional("elimination_order", json_numbers(one.elimination_order)),
+                   json_optional("vertex", json_number(one.vertex)), json_optional("parts", std::move(parts)),
+                   json_optional("cases", json_numbers(one.cases))},
+                  [&] {
+                    const int kinds =
+                        (one.reduction ? 1 : 0) + (one.multipliers ? 1 : 0) + (std::exchange(is_split, false) ? 1 : 0);
+                    return std::string(kinds == 1 ? "" : "needs one of reduction, multipliers and parts");
+                  });
   auto form = json_value("\"windows\", \"strict\", \"inclusive\" or \"inclusive-twice\"", [&](const json_scalar& s) {
     for (const savings_form known :
          {savings_form::windows, savings_form::strict, savings_form::inclusive, savings_form::inclusive_twice})

@@ -101,22 +101,36 @@ struct budget_row {
   friend bool operator==(const budget_row&, const budget_row&) = default;
 };
 
-/// Vertices that are eliminated, one after the other: what one costs and uses at least is moved to its neighbours. What
-/// is left costs no more than the whole.
+/// A strategy that is removed where another one of its vertex is at least as good: it costs no more whatever the other
+/// vertices do, and uses no more of any row that is kept. Otherwise it stays.
+struct dominated_strategy {
+  std::uint32_t step = 0;  ///< before which step of the reduction; the number of all steps: after them
+  std::uint32_t vertex = 0;
+  strategy removed = 0;
+  strategy by = 0;
+};
+
+/// Strategies that others dominate are removed, and vertices eliminated, one after the other: what one costs and uses
+/// at least is moved to its neighbours. What is left costs no more than the whole.
 struct placement_reduction {
   std::vector<budget_row> rows = {};  ///< that are kept; no others count in what is left
   /// Of each step the vertex that goes, and up to two of its neighbours: its costs with these, and its own, become
   /// costs of the first one, or of the pair; without any, a constant. Costs with other neighbours become costs of the
   /// first one with these; without any, of these.
   std::vector<std::vector<std::uint32_t>> steps = {};
+  std::vector<dominated_strategy> dominated = {};  ///< by step, and in this order
 };
 
-/// A case of a proof, one of four kinds: reduced, with one other case for what is left; bounded by multipliers; or with
-/// strategies removed whose bound by multipliers is at least the proof's `lower_bound` (with `only_limits`: which
-/// exceed limits), and one other case for the rest; or split by the strategies of a vertex into other cases.
+/// A case of a proof, one of four kinds: reduced, with one other case for what is left; bounded by multipliers, or with
+/// their prices by a dynamic program; or with strategies removed whose bound by multipliers is at least the proof's
+/// `lower_bound` (with `only_limits`: which exceed limits), and one other case for the rest; or split by the strategies
+/// of a vertex into other cases.
 struct placement_case {
   std::optional<std::uint32_t> reduction = std::nullopt;
   std::optional<std::uint32_t> multipliers = std::nullopt;
+  /// Of a case that is bounded: the vertices that a dynamic program eliminates, in this order, and then all others; it
+  /// finds the least cost with usage at the multipliers' prices, whatever their messages are. Empty: there is none.
+  std::vector<std::uint32_t> elimination_order = {};
   std::uint32_t vertex = 0;                       ///< the vertex of a split
   std::vector<std::vector<strategy>> parts = {};  ///< a partition of its remaining strategies
   std::vector<std::uint32_t> cases = {};  ///< one per part, or the one for the rest; larger than this case's number

@@ -6,6 +6,7 @@
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/stated_form.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -84,12 +85,24 @@ class certificate_shape {
                  " twice in a step";
       }
     }
+    std::size_t before = 0;
+    for (const dominated_strategy& one : r.dominated) {
+      if (one.vertex >= d_.vertices.size()) return no_vertex(one.vertex);
+      if (auto wrong = of_strategies(one.vertex, std::array{one.removed, one.by})) return wrong;
+      if (one.step < before || one.step > r.steps.size())
+        return "removes a strategy of vertex " + std::to_string(one.vertex) + " before step " +
+               std::to_string(one.step) + ", expected from " + std::to_string(before) + " to " +
+               std::to_string(r.steps.size());
+      before = one.step;
+    }
     return std::nullopt;
   }
   /// \param number  of the case among those of the certificate
   [[nodiscard]] complaint of(const placement_case& one, std::size_t number,
                              const placement_certificate<Cost>& c) const {
     const std::size_t cases = c.cases.size();
+    if (!one.elimination_order.empty() && !one.multipliers)
+      return "has an elimination order, expected multipliers for it";
     const auto names = [](const char* what, std::size_t which, std::size_t count) {
       return std::string("names ") + what + " " + std::to_string(which) + ", but there are only " +
              std::to_string(count);
@@ -100,6 +113,10 @@ class certificate_shape {
         return "is reduced, expected neither multipliers nor parts, and one case";
     } else if (one.multipliers) {
       if (*one.multipliers >= c.multipliers.size()) return names("multipliers", *one.multipliers, c.multipliers.size());
+      for (const std::uint32_t v : one.elimination_order)
+        if (v >= d_.vertices.size()) return no_vertex(v);
+      if (!one.elimination_order.empty() && !one.cases.empty())
+        return "has an elimination order, and " + std::to_string(one.cases.size()) + " cases, expected none";
       if (!one.parts.empty() || one.cases.size() > 1)
         return "has multipliers, " + std::to_string(one.parts.size()) + " parts and " +
                std::to_string(one.cases.size()) + " cases, expected no part and one case at most";

@@ -19,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// Elimination of unknowns, one after the other.
+/// Elimination of unknowns, and of strategies that others dominate, one after the other.
 
 namespace shardweave::inline v0::detail {
 
@@ -79,6 +79,39 @@ class elimination {
     tables_[x].clear();
     p_.usages[x].clear();
     is_there_[x] = 0;
+    propagate();
+  }
+
+  /// Removes a strategy if another one that is left is at least as good: it costs no more whatever the neighbours do,
+  /// and uses no more of any limit that is kept (of a lower limit no less). Otherwise nothing happens.
+  ///
+  /// Source: R. F. Goldstein, Efficient rotamer elimination, Biophys. J. 66 (1994).
+  /// \pre x is there, and has both
+  /// Complexity: O(classes and strategies of all neighbours)
+  void drop_dominated(std::uint32_t x, std::size_t removed, std::size_t by) {
+    if (is_refuted_ || !has_room_ || removed == by || left_[x][removed] == 0 || left_[x][by] == 0) return;
+    for (const auto& of : p_.usages[x]) {
+      const Number &less = (*of.amounts)[by], &more = (*of.amounts)[removed];
+      if (p_.limits[of.limit].is_low ? less < more : more < less) return;
+    }
+    Number ahead = p_.costs[x][by] - p_.costs[x][removed];
+    for (const auto& [y, t] : tables_[x]) {
+      const std::size_t i = t.own_class(by), k = t.own_class(removed);
+      if (i == k) continue;
+      const std::vector<char> there =
+          classes_left(t.other_classes(), left_[y], [&](std::size_t s) { return t.other_class(s); });
+      std::optional<Number> most;
+      for (std::size_t j = 0; j < there.size(); ++j) {
+        if (there[j] == 0 || !t.allows(k, j)) continue;
+        if (!t.allows(i, j)) return;
+        Number difference = t.cost(i, j) - t.cost(k, j);
+        if (!most || *most < difference) most = std::move(difference);
+      }
+      if (most) ahead += *most;
+    }
+    if (ahead > 0) return;
+    left_[x][removed] = 0;
+    changed_.insert(x);
     propagate();
   }
 

@@ -5,6 +5,7 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/detail/certificate_shape.hpp>
+#include <shardweave/placement/detail/dynamic_program.hpp>
 #include <shardweave/placement/detail/exact_problem.hpp>
 #include <shardweave/placement/detail/number_range.hpp>
 #include <shardweave/placement/detail/whole_numbers.hpp>
@@ -111,19 +112,7 @@ class exact_check {
   [[nodiscard]] priced_form priced(const placement_multipliers& m, const problem& p,
                                    const strategies_left& left) const {
     const bool with_costs = !m.only_limits;
-    priced_form result;
-    if (with_costs) {
-      result.belief = p.costs;
-      result.apart = p.apart;
-    } else {
-      for (const auto& of : p.costs) result.belief.emplace_back(of.size());
-    }
-    if (p.keeps_all_rows) {
-      for (const row_price& price : m.prices)
-        if (price.price != 0 && !limit_.expired()) add_price(price, m.price_bits, result);
-    } else {
-      add_prices(m, p, result);
-    }
+    priced_form result = without_messages(m, p);
     result.moved = moved_by(m, p);
     for (std::size_t i = 0; i < p.pairs.size() && !limit_.expired(); ++i)
       if (result.moved[i].counts) move(p.pairs[i], result.moved[i], with_costs, left, result.belief);
@@ -144,6 +133,65 @@ class exact_check {
     const Whole total = at.bound();
     if (m.only_limits && total > 0) return std::nullopt;
     return total;
+  }
+
+  /// The least cost of the remaining strategies with priced usage, by a dynamic program that eliminates the unknowns of
+  /// vertices in an order, and then those that it does not name; nothing if no choice is allowed, or limits are
+  /// exceeded. Messages do not count.
+  /// \param room  most numbers that it may hold
+  /// \param wrong  set if that does not suffice, or a vertex is not there or there twice
+  [[nodiscard]] std::optional<Whole> least(const placement_multipliers& m, const problem& p,
+                                           const strategies_left& left, const std::vector<std::uint32_t>& order,
+                                           std::size_t room, complaint& wrong) const {
+    std::vector<std::vector<std::size_t>> choices(p.size());
+    std::vector<std::size_t> counts;
+    for (std::uint32_t x = 0; x < p.size(); ++x) {
+      for (std::size_t s = 0; s < left[x].size(); ++s)
+        if (left[x][s] != 0) choices[x].push_back(s);
+      counts.push_back(choices[x].size());
+    }
+    std::vector<char> is_named(p.size());
+    std::vector<std::uint32_t> unknowns;
+    for (const std::uint32_t v : order) {
+      const std::uint32_t x = p.named(form_.unknown_of(v));
+      if (x == p.size() || std::exchange(is_named[x], 1) != 0)
+        wrong = "eliminates vertex " + std::to_string(v) + ", which " +
+                (x == p.size() ? "was eliminated before" : "it eliminates already");
+      if (wrong) return std::nullopt;
+      unknowns.push_back(x);
+    }
+    if (std::ranges::count(counts, 0U) > 0) return std::nullopt;
+    for (std::uint32_t x = 0; x < p.size(); ++x)
+      if (is_named[x] == 0) unknowns.push_back(x);
+    dynamic_program<Whole> program(std::move(counts), room);
+    const priced_form at = without_messages(m, p);
+    program.add(at.apart);
+    for (std::uint32_t x = 0; x < p.size() && !limit_.expired(); ++x) {
+      std::vector<Whole> costs;
+      for (const std::size_t s : choices[x]) costs.push_back(at.belief[x][s]);
+      const std::size_t n = costs.size();
+      program.add({x}, std::move(costs), std::vector<char>(n, 1));
+    }
+    for (std::size_t i = 0; i < p.pairs.size() && !limit_.expired() && program.has_room(); ++i) {
+      const auto& [x, y, table] = p.pairs[i];
+      std::vector<Whole> costs;
+      std::vector<char> allowed;
+      for (const std::size_t s : choices[x])
+        for (const std::size_t t : choices[y]) {
+          const std::size_t cell = table->row_class[s] * table->columns + table->column_class[t];
+          costs.push_back(m.only_limits ? Whole(0) : table->costs[cell]);
+          allowed.push_back(table->allowed[cell]);
+        }
+      program.add({x, y}, std::move(costs), std::move(allowed));
+    }
+    for (const std::uint32_t x : unknowns) program.eliminate(x, [this] { return limit_.expired(); });
+    if (!program.has_room()) {
+      wrong = "eliminates vertices in an order that takes more than " + std::to_string(room) + " numbers";
+      return std::nullopt;
+    }
+    std::optional<Whole> found = program.least();
+    if (found && m.only_limits && *found > 0) return std::nullopt;
+    return found;
   }
 
   /// Removes the strategies whose bound is at least the cutoff; with `only_limits` those with which limits are
@@ -193,6 +241,24 @@ class exact_check {
   }
 
  private:
+  /// Costs and priced usage of strategies, without messages.
+  [[nodiscard]] priced_form without_messages(const placement_multipliers& m, const problem& p) const {
+    priced_form result;
+    if (!m.only_limits) {
+      result.belief = p.costs;
+      result.apart = p.apart;
+    } else {
+      for (const auto& of : p.costs) result.belief.emplace_back(of.size());
+    }
+    if (p.keeps_all_rows) {
+      for (const row_price& price : m.prices)
+        if (price.price != 0 && !limit_.expired()) add_price(price, m.price_bits, result);
+    } else {
+      add_prices(m, p, result);
+    }
+    return result;
+  }
+
   /// Whether a bound proves that no objective is below a cost.
   [[nodiscard]] bool reaches(const Whole& found, Cost cost) const {
     const Whole claimed = whole_of<Whole>(cost, range_.bits);

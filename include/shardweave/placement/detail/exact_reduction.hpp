@@ -71,8 +71,21 @@ class exact_reduction {
     wrong = keep_rows(r, kept);
     if (wrong) return nullptr;
     elimination<Whole> work(std::move(kept), std::move(left), room_);
+    auto next = r.dominated.begin();
+    const auto drop_before = [&](std::size_t step) {
+      for (std::size_t i = 0; next != r.dominated.end() && next->step <= step; ++next, ++i) {
+        if (i % 64 == 63 && limit_.expired()) return;
+        const std::uint32_t x = from.named(form_.unknown_of(next->vertex));
+        if (x == from.size() || !work.is_there(x)) {
+          wrong = "removes a strategy of vertex " + std::to_string(next->vertex) + ", which is not there any more";
+          return;
+        }
+        work.drop_dominated(x, next->removed, next->by);
+      }
+    };
     for (std::size_t i = 0; i < r.steps.size(); ++i) {
-      if (i % 64 == 0 && limit_.expired()) return nullptr;
+      drop_before(i);
+      if (wrong || (i % 64 == 0 && limit_.expired())) return nullptr;
       std::vector<std::uint32_t> unknowns;
       for (const std::uint32_t v : r.steps[i]) {
         unknowns.push_back(from.named(form_.unknown_of(v)));
@@ -94,10 +107,15 @@ class exact_reduction {
         return nullptr;
       }
     }
+    drop_before(r.steps.size());
+    if (wrong || limit_.expired()) return nullptr;
     auto [rest, its_left] = std::move(work).finish();
     left = std::move(its_left);
     return std::make_shared<const problem>(std::move(rest));
   }
+
+  /// How many numbers what a proof asks for may hold at once.
+  [[nodiscard]] std::size_t room() const { return room_.most(); }
 
  private:
   /// Room for what eliminations make, and for usages: memory grows with what the problem states, whatever a proof asks

@@ -113,9 +113,11 @@ template <cost_value Cost>
     }
     largest = std::max(largest, one.magnitude);
   }
-  // an elimination adds a table's span to other tables and costs once; tables span twice their largest cost
+  // an elimination adds a table's span to other tables and costs once; tables span twice their largest cost; of each
+  // case no vertex is eliminated twice
   std::size_t steps = 0;
   for (const placement_reduction& r : c.reductions) steps += r.steps.size();
+  steps = std::min(steps, d.vertices.size());
   if (steps > 0) range.magnitude *= 2 * static_cast<double>(steps + 2);
   range.add(largest, steps > 0 ? 4 : 2);
   range.see(c.lower_bound);

@@ -160,7 +160,12 @@ template <cost_value Cost, class Whole>
       const placement_multipliers& m = c.multipliers[*one.multipliers];
       const exact_problem<Whole>& on_prices = on(m, at.problem);
       if (limit.expired()) return ends_at(step);
-      const std::optional<Whole> found = exact.bound(m, on_prices, *left);
+      complaint wrong;
+      const std::optional<Whole> found =
+          one.elimination_order.empty()
+              ? exact.bound(m, on_prices, *left)
+              : exact.least(m, on_prices, *left, one.elimination_order, reduction.room(), wrong);
+      if (wrong) return fails(step, *wrong);
       if (limit.expired()) return ends_at(step);
       if (found && m.only_limits) return fails(step, "is not shown to break a limit, which only_limits is for");
       if (found && (!least || *found < *least)) least = found;
