@@ -182,7 +182,11 @@ class planner {
 
   [[nodiscard]] solution<cost_type> solve_within(const deadline& limit, const solve_control& control) const {
     const placement_problem<cost_type> built = problem(control);
-    return solver_.solve(built, limit.rest());
+    if constexpr (overlap_cost_model<CostModel, Graph>) {
+      return solver_.solve(built, limit.rest());
+    } else {
+      return detail::solved_costs_by(solver_, built, limit.rest());
+    }
   }
 
   shared shared_;

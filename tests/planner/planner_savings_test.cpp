@@ -5,6 +5,7 @@
 #include <shardweave/planner.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/solver.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_savings.hpp>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,6 +49,31 @@ struct host_costs {
   }
 };
 static_assert(sw::overlap_cost_model<host_costs, sw::compressed_graph>);
+
+/// The same model without what hides.
+struct plain_costs {
+  using cost_type = std::int64_t;
+  host_costs all;
+
+  std::size_t strategy_count(std::uint32_t v) const { return all.strategy_count(v); }
+  std::int64_t vertex_cost(std::uint32_t v, sw::strategy s) const { return all.vertex_cost(v, s); }
+  std::int64_t edge_cost(host_costs::edge e, sw::strategy a, sw::strategy b) const { return all.edge_cost(e, a, b); }
+};
+
+/// Says which of its functions answers.
+struct two_ways {
+  static constexpr std::string_view name = "two_ways";
+  static constexpr sw::solver_abilities abilities{};
+
+  template <sw::cost_value Cost>
+  sw::solution<Cost> solve(const sw::placement_problem<Cost>&, const sw::solve_control& = {}) const {
+    return {.statistics = {.note = "solve"}};
+  }
+  template <sw::cost_value Cost>
+  sw::solution<Cost> solve_costs(const sw::placement_problem<Cost>&, const sw::solve_control& = {}) const {
+    return {.statistics = {.note = "solve_costs"}};
+  }
+};
 
 sw::compressed_graph graph_of(const sw::placement_description<std::int64_t>& d) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
@@ -88,6 +115,15 @@ TEST_SUITE("planner that counts savings") {
     }
     CHECK(saving > shardweave_test::at_scale(20));
     CHECK(better >= shardweave_test::sized<std::size_t>(1, 0));
+  }
+
+  TEST_CASE("a solver is asked about costs alone where the model does not say what hides") {
+    const auto stated = shardweave_test::draw_savings_problem<std::int64_t>(1);
+    const auto g = graph_of(stated.description);
+    CHECK(sw::planner(g, host_costs{&stated}, two_ways{}).solve().statistics.note == "solve");
+    CHECK(sw::planner(g, plain_costs{{&stated}}, two_ways{}).solve().statistics.note == "solve_costs");
+    const sw::planner exact(g, plain_costs{{&stated}}, sw::exhaustive{});
+    CHECK(exact.solve().objective == exact.with(sw::auto_solver{}).solve().objective);
   }
 
   TEST_CASE("policies share what is counted") {

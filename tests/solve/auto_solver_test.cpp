@@ -32,6 +32,9 @@ TEST_SUITE("auto_solver") {
       CHECK(answer.objective >= *optimum);
       CHECK(answer.lower_bound <= static_cast<double>(*optimum));
       if (answer.status == sw::solve_status::optimal) CHECK(answer.objective == *optimum);
+      const auto of_costs = sw::auto_solver{}.solve_costs(sw::placement_problem<std::int64_t>(p));
+      CHECK(of_costs.choice == answer.choice);
+      CHECK(of_costs.lower_bound == answer.lower_bound);
       proven += answer.status == sw::solve_status::optimal;
     }
     CHECK(proven > 45);

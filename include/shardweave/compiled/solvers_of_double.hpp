@@ -29,6 +29,7 @@
 namespace shardweave::inline v0 {
 
 template solution<double> auto_solver::solve(const placement_problem<double>&, const solve_control&) const;
+template solution<double> auto_solver::solve_costs(const placement_problem<double>&, const solve_control&) const;
 template solution<double> branch_and_bound::solve(const placement_problem<double>&, const solve_control&) const;
 template solution<double> budgeted::solve(const placement_problem<double>&, const solve_control&) const;
 template solution<double> dive::solve(const placement_problem<double>&, const solve_control&) const;
@@ -36,6 +37,7 @@ template solution<double> elimination::solve(const placement_problem<double>&, c
 template solution<double> exhaustive::solve(const placement_problem<double>&, const solve_control&) const;
 template solution<double> guided_search::solve(const placement_problem<double>&, const solve_control&) const;
 template solution<double> local_search::solve(const placement_problem<double>&, const solve_control&) const;
+template solution<double> local_search::solve_costs(const placement_problem<double>&, const solve_control&) const;
 template solution<double> overlapped::solve(const placement_problem<double>&, const solve_control&) const;
 template solution<double> trws::solve(const placement_problem<double>&, const solve_control&) const;
 

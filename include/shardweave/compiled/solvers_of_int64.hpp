@@ -29,6 +29,8 @@
 namespace shardweave::inline v0 {
 
 template solution<std::int64_t> auto_solver::solve(const placement_problem<std::int64_t>&, const solve_control&) const;
+template solution<std::int64_t> auto_solver::solve_costs(const placement_problem<std::int64_t>&,
+                                                         const solve_control&) const;
 template solution<std::int64_t> branch_and_bound::solve(const placement_problem<std::int64_t>&,
                                                         const solve_control&) const;
 template solution<std::int64_t> budgeted::solve(const placement_problem<std::int64_t>&, const solve_control&) const;
@@ -38,6 +40,8 @@ template solution<std::int64_t> exhaustive::solve(const placement_problem<std::i
 template solution<std::int64_t> guided_search::solve(const placement_problem<std::int64_t>&,
                                                      const solve_control&) const;
 template solution<std::int64_t> local_search::solve(const placement_problem<std::int64_t>&, const solve_control&) const;
+template solution<std::int64_t> local_search::solve_costs(const placement_problem<std::int64_t>&,
+                                                          const solve_control&) const;
 template solution<std::int64_t> overlapped::solve(const placement_problem<std::int64_t>&, const solve_control&) const;
 template solution<std::int64_t> trws::solve(const placement_problem<std::int64_t>&, const solve_control&) const;
 

@@ -31,6 +31,12 @@ struct auto_solver {
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
+  /// The same without what counts savings, which a caller of this alone does not compile: `planner` calls it where
+  /// the cost model does not say what hides.
+  /// \pre `problem.savings()` is null
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve_costs(const placement_problem<Cost>& problem,
+                                           const solve_control& control = {}) const;
 };
 
 }  // namespace shardweave::inline v0

@@ -234,7 +234,7 @@ class branch_and_bound::relaxation {
     effort.iterations = std::min(moves * p.size(), control_.iterations);
     const bool known = best_of_climb_.size() == p.size();
     if (known) effort.start = best_of_climb_;
-    const solution<Cost> found = single_start().solve(part_problem, effort);
+    const solution<Cost> found = single_start().solve_costs(part_problem, effort);
     if (found.has_assignment() && best_.is_beaten_by(found.objective))
       best_.offer(found.objective, lift(found.choice), limit_.elapsed());
   }

@@ -186,7 +186,7 @@ class guided_search {
       brief.progress = [this](const progress_report& found) { side_.report(found.objective); };
       side_.count_iteration();
       const placement_problem<Cost> plain(problem_.shared_compact());
-      const solution<Cost> first = with_.quick.solve(plain, brief);
+      const solution<Cost> first = with_.quick.solve_costs(plain, brief);
       if (first.has_assignment()) side_.offer(std::vector<strategy>(first.choice.begin(), first.choice.end()));
     }
 

@@ -57,6 +57,11 @@ class local_search {
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
+  /// The same without the moves that count savings, which a caller of this alone does not compile.
+  /// \pre `problem.savings()` is null
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve_costs(const placement_problem<Cost>& problem,
+                                           const solve_control& control = {}) const;
 
  private:
   static constexpr std::size_t star_neighbours = 32;  ///< neighbours in a star that respond, those of highest edge cost
@@ -64,8 +69,13 @@ class local_search {
   template <cost_value Cost>
   class search {
    public:
-    search(const local_search& options, const placement_problem<Cost>& problem, const solve_control& control)
+    using improvement = void (search::*)(std::vector<strategy>);
+
+    /// \param of_savings  improves a labeling of a problem with savings; null for one without
+    search(const local_search& options, const placement_problem<Cost>& problem, const solve_control& control,
+           improvement of_savings)
         : with_(options),
+          of_savings_(of_savings),
           problem_(problem),
           p_(problem.compact()),
           control_(control),
@@ -110,6 +120,12 @@ class local_search {
                       stopped, std::move(statistics_), control_);
     }
 
+    void improve_savings(std::vector<strategy> labels) {
+      descend_with_savings(labels);
+      round_by_round(std::move(labels));
+      if (best_.is_known()) descend_with_savings(best_.labels());
+    }
+
    private:
     /// Whether the whole search is over.
     [[nodiscard]] bool is_over() const {
@@ -152,10 +168,8 @@ class local_search {
       }
       offer(state.labels());
       if (with_.sweeps + with_.star_sweeps + with_.effort == 0) return;  // only a first assignment is wanted
-      if (problem_.savings() != nullptr) {
-        descend_with_savings({state.labels().begin(), state.labels().end()});
-        improve_savings({state.labels().begin(), state.labels().end()});
-        if (best_.is_known()) descend_with_savings(best_.labels());
+      if (of_savings_ != nullptr) {
+        (this->*of_savings_)({state.labels().begin(), state.labels().end()});
         return;
       }
       std::optional<labeling_state<Cost>> steep;
@@ -214,7 +228,7 @@ class local_search {
 
     /// Rounds of moves at fixed prices: the best prices for the present labels, means of these and earlier ones, and
     /// mixtures of the best prices for less and for more communication, in turn.
-    void improve_savings(std::vector<strategy> labels) {
+    void round_by_round(std::vector<strategy> labels) {
       detail::savings_state<Cost> exact(p_, *problem_.savings(), std::move(labels));
       priced_problem<Cost> priced(p_, *problem_.savings());
       chain_prices<Cost> chain(*problem_.savings());
@@ -259,6 +273,7 @@ class local_search {
     static constexpr std::size_t steep_labels = 20'000;  ///< largest problem whose steepest moves are searched
 
     const local_search& with_;
+    improvement of_savings_;
     const placement_problem<Cost>& problem_;
     const compact_problem<Cost>& p_;
     const solve_control& control_;
@@ -274,13 +289,23 @@ class local_search {
 
 template <cost_value Cost>
 solution<Cost> local_search::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
-  return search<Cost>(*this, problem, control).run();
+  return search<Cost>(*this, problem, control, problem.savings() == nullptr ? nullptr : &search<Cost>::improve_savings)
+      .run();
+}
+
+template <cost_value Cost>
+solution<Cost> local_search::solve_costs(const placement_problem<Cost>& problem, const solve_control& control) const {
+  return search<Cost>(*this, problem, control, nullptr).run();
 }
 
 #ifdef SHARDWEAVE_COMPILED
 extern template solution<double> local_search::solve(const placement_problem<double>&, const solve_control&) const;
 extern template solution<std::int64_t> local_search::solve(const placement_problem<std::int64_t>&,
                                                            const solve_control&) const;
+extern template solution<double> local_search::solve_costs(const placement_problem<double>&,
+                                                           const solve_control&) const;
+extern template solution<std::int64_t> local_search::solve_costs(const placement_problem<std::int64_t>&,
+                                                                 const solve_control&) const;
 #endif
 
 }  // namespace shardweave::inline v0

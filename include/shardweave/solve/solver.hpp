@@ -59,6 +59,29 @@ template <class Cost, class S>
                 "solve_control) that returns a solution (shardweave::solver).");
   if constexpr (solver<S, Cost>) return policy.solve(problem, control);
 }
+
+/// The same for a problem without savings: a solver may have a function for these, so that what counts savings need not
+/// be compiled.
+template <class Cost, class S>
+[[nodiscard]] solution<Cost> solved_costs_by(const S& policy, const placement_problem<Cost>& problem,
+                                             const solve_control& control) {
+  if constexpr (requires {
+                  { policy.solve_costs(problem, control) } -> std::same_as<solution<Cost>>;
+                }) {
+    return policy.solve_costs(problem, control);
+  } else {
+    return solved_by(policy, problem, control);
+  }
+}
+
+/// A solver that is asked about problems without savings alone.
+template <class S>
+struct of_costs : S {
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    return S::solve_costs(problem, control);
+  }
+};
 }  // namespace detail
 
 }  // namespace shardweave::inline v0

@@ -27,13 +27,19 @@ solution<Cost> auto_solver::solve(const placement_problem<Cost>& problem, const 
     with_savings.patience = std::clamp<std::size_t>(200'000 / labels, 1, 40);
     return with_savings.solve(problem, control);
   }
+  return solve_costs(problem, control);
+}
+
+template <cost_value Cost>
+solution<Cost> auto_solver::solve_costs(const placement_problem<Cost>& problem, const solve_control& control) const {
+  using local = detail::of_costs<local_search>;
   branch_and_bound exact;
   exact.goes_on = true;
   exact.reduces_root = false;                          // `reduced` has done so
   constexpr std::size_t labels_without_rows = 60'000;  // half and twice change nothing
-  sifted whole(reduced(by_size(polished(exact, local_search{}, 0.9), guided_search{}, small, labels_without_rows)));
+  sifted whole(reduced(by_size(polished(exact, local{}, 0.9), guided_search{}, small, labels_without_rows)));
   if (problem.compact().total_labels() < many_labels) return whole.solve(problem, control);
-  local_search greedy;
+  local greedy;
   greedy.starts = greedy.attempts = 1;
   greedy.sweeps = greedy.star_sweeps = greedy.effort = 0;
   return first_proven(std::move(greedy), std::move(whole)).solve(problem, control);
