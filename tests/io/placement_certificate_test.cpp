@@ -29,6 +29,21 @@ sw::placement_certificate<Cost> read(std::string_view text) {
 std::string refusal_of(std::string_view text) {
   return shardweave_test::refusal_of([&] { return read<double>(text); }, sw::error_category::format);
 }
+/// Knapsacks are.
+void check_equal(const sw::placement_multipliers& a, const sw::placement_multipliers& b) {
+  REQUIRE(a.knapsacks.size() == b.knapsacks.size());
+  for (std::size_t k = 0; k < a.knapsacks.size(); ++k) {
+    const sw::row_knapsack &one = a.knapsacks[k], &other = b.knapsacks[k];
+    CHECK(one.budget == other.budget);
+    CHECK(one.time == other.time);
+    CHECK(one.cells == other.cells);
+    REQUIRE(one.members.size() == other.members.size());
+    for (std::size_t i = 0; i < one.members.size(); ++i) {
+      CHECK(one.members[i].vertex == other.members[i].vertex);
+      CHECK(one.members[i].amounts == other.members[i].amounts);
+    }
+  }
+}
 
 }  // namespace
 
@@ -49,6 +64,7 @@ TEST_SUITE("placement_certificate") {
       REQUIRE(again.multipliers[0].messages.size() == c.multipliers[0].messages.size());
       for (std::size_t i = 0; i < c.multipliers[0].messages.size(); ++i)
         CHECK(std::ranges::equal(again.multipliers[0].messages[i].amounts, c.multipliers[0].messages[i].amounts));
+      for (std::size_t m = 0; m < c.multipliers.size(); ++m) check_equal(again.multipliers[m], c.multipliers[m]);
       CHECK(again.ruled_out[0].of_lower_limit == c.ruled_out[0].of_lower_limit);
       REQUIRE(again.reductions.size() == c.reductions.size());
       for (std::size_t i = 0; i < c.reductions.size(); ++i) {
@@ -89,6 +105,8 @@ TEST_SUITE("placement_certificate") {
     CHECK(refusal_of(head +
                      R"("lower_bound":1,"multipliers":[{"messages":[{"from":0,"to":1,"amounts":[1.5]}]}],"cases":[]})")
               .find("multipliers[0].messages[0].amounts[0]") != std::string::npos);
+    CHECK(refusal_of(head + R"("lower_bound":1,"multipliers":[{"knapsacks":[{"budget":0,"members":[]}]}],"cases":[]})")
+              .find("multipliers[0].knapsacks[0] has no field 'cells'") != std::string::npos);
     CHECK(refusal_of(R"({"format":"shardweave.certificate","version":1,"of":"something"})").find("\"placement\"") !=
           std::string::npos);
   }

@@ -288,6 +288,181 @@ TEST_SUITE("check_certificate") {
     CHECK(tight > at_scale(20));
     CHECK(refused > at_scale(200));
   }
+  TEST_CASE("a knapsack proves what no price does: usage comes in lumps") {
+    // three of weight 3 in room for two and a third of them: whoever does without pays 5
+    sw::placement_description<double> d;
+    sw::budget memory{.name = "memory", .high = 7.5};
+    for (std::uint32_t v = 0; v < 3; ++v) {
+      d.vertices.push_back({.name = std::to_string(v), .compute = {5, 0}});
+      memory.terms.push_back({v, {0, 3}, {}});
+    }
+    d.constraints.budgets.push_back(memory);
+    const auto with_price = [](std::int64_t price, int bits) {
+      sw::placement_certificate<double> c;
+      c.multipliers.push_back({.price_bits = bits, .prices = {{0, 0, price}}});
+      c.cases.push_back({.multipliers = 0});
+      return c;
+    };
+    // of all prices the best is 5 / 3: 15 less 7 of them, as whole usage has whole limits
+    for (const std::int64_t price : {100, 400, 426, 427, 500})
+      CHECK(sw::proven_by(d, with_price(price, 8)).bound < 3.4);
+    sw::placement_certificate<double> c{.lower_bound = 5};
+    sw::row_knapsack k{.budget = 0, .cells = 1024};
+    for (std::uint32_t v = 0; v < 3; ++v) k.members.push_back({.vertex = v, .amounts = {5, 0}});
+    c.multipliers.push_back({.knapsacks = {k}});
+    c.cases.push_back({.multipliers = 0});
+    sw::row_knapsack& in_proof = c.multipliers[0].knapsacks[0];
+    CHECK(failure_of(d, c).empty());
+    c.lower_bound = 5.5;
+    CHECK(failure_of(d, c) == "cases[0] is bounded by 5, expected no less than 5.5, which is claimed");
+
+    SUBCASE("cells are as large as what all take in common") {
+      in_proof.cells = 3;
+      CHECK(sw::proven_by(d, c).bound == 5);
+    }
+    SUBCASE("larger ones prove less: 7 in one cell is room for all") {
+      in_proof.cells = 1;
+      CHECK(sw::proven_by(d, c).bound == 0);
+    }
+    SUBCASE("what a vertex that is no member takes at least is no room") {
+      d.constraints.budgets[0].terms[2].usage = {3, 4};
+      in_proof.members.pop_back();
+      CHECK(sw::proven_by(d, c).bound == 5);  // of the two others one does without
+    }
+    SUBCASE("a dynamic program counts it, too") {
+      c.cases[0].elimination_order = {1};
+      CHECK(sw::proven_by(d, c).bound == 5);
+      d.vertices[0].compute[1] = 0x1p-1074;  // more bits than 128
+      CHECK(failure_of(d, c) == "cases[0] is bounded by 5, expected no less than 5.5, which is claimed");
+      d.constraints.budgets[0].high = -1;
+      c.infeasible = true;
+      CHECK(failure_of(d, c).empty());  // even the least usage is above it
+    }
+    SUBCASE("only amounts that are taken off count") {
+      in_proof.members.pop_back();
+      CHECK(sw::proven_by(d, c).bound == 0);  // the third one costs nothing, and there is room for two
+      in_proof.members[0].amounts = {4, 1};   // 1 is taken off both, and put in by one at least
+      CHECK(sw::proven_by(d, c).bound == 0);
+    }
+    SUBCASE("strategies with which the least sum is too much are dropped, and those that do not fit") {
+      d.vertices[0].compute = {8, 0};  // who saves 8 leaves no room for the others, which then pay 10
+      in_proof.members[0].amounts = {0, 0};
+      c.multipliers.emplace_back();
+      c.cases[0].cases = {1};
+      c.cases.push_back({.multipliers = 1});  // each the cheapest that is left to it
+      c.lower_bound = 8;
+      c.cutoff = 9;
+      for (const double usage : {4.0, 5.0, 7.0, 8.0}) {
+        CAPTURE(usage);
+        d.constraints.budgets[0].terms[0].usage = {0, usage};
+        const double others = usage == 4.0 ? 5 : 10;  // one of them fits beside 4
+        CHECK(failure_of(d, c) ==
+              (others < 9 ? "cases[1] is bounded by 0, expected no less than 8, which is claimed" : ""));
+      }
+      c.cutoff = 11;  // with 7 the others come to 10, which is less
+      CHECK(failure_of(d, c).empty());
+      d.constraints.budgets[0].terms[0].usage = {0, 7};
+      CHECK(failure_of(d, c) == "cases[1] is bounded by 0, expected no less than 8, which is claimed");
+    }
+    SUBCASE("no room at all is no assignment") {
+      for (auto& term : d.constraints.budgets[0].terms) term.usage = {3, 4};
+      c.infeasible = true;
+      CHECK(failure_of(d, c).empty());
+    }
+    SUBCASE("limits alone: what is put in by all cannot be less than the least sum") {
+      c.infeasible = true;
+      c.multipliers[0].only_limits = true;
+      CHECK(!failure_of(d, c).empty());
+      d.vertices[0].compute[0] = d.vertices[1].compute[0] = sw::forbidden<double>;
+      d.vertices[2].compute[0] = sw::forbidden<double>;
+      CHECK(failure_of(d, c).empty());  // each takes 3
+    }
+    SUBCASE("what is not there is named") {
+      const auto says = [&](const std::string& what) {
+        CHECK(failure_of(d, c) == "multipliers[0] has a knapsack that " + what);
+      };
+      SUBCASE("cells") {
+        in_proof.cells = 4097;
+        says("has 4097 cells, expected 1 to 4096");
+        in_proof.cells = 0;
+        says("has 0 cells, expected 1 to 4096");
+      }
+      SUBCASE("budget") {
+        in_proof.budget = 1;
+        says("names budget 1, but there are only 1");
+      }
+      SUBCASE("limit") {
+        d.constraints.budgets[0].high = std::numeric_limits<double>::infinity();
+        d.constraints.budgets[0].low = 1;
+        says("is of budget 0, which has no upper limit");
+      }
+      SUBCASE("vertex") {
+        in_proof.members[1].vertex = 9;
+        says("names vertex 9, but there are only 3");
+        in_proof.members[1].vertex = 0;
+        says("names vertex 0, or one tied to it, twice");
+      }
+      SUBCASE("amounts") {
+        in_proof.members[1].amounts.push_back(1);
+        says("has 3 amounts for 2 strategies of vertex 1");
+      }
+    }
+  }
+  TEST_CASE("in a reduced case knapsacks are of rows that were kept, and have what vertices that are gone use") {
+    // as above, with a vertex that takes 1 at least, and 4 for those who take part
+    sw::placement_description<double> d;
+    sw::budget memory{.name = "memory", .high = 8.5};
+    for (std::uint32_t v = 0; v < 4; ++v) {
+      d.vertices.push_back(
+          {.name = std::to_string(v), .compute = v < 3 ? std::vector<double>{5, 0} : std::vector<double>{0, 2}});
+      memory.terms.push_back({v, v < 3 ? std::vector<double>{0, 3} : std::vector<double>{4, 1}, {}});
+    }
+    d.constraints.budgets.push_back(memory);
+    d.constraints.budgets.push_back(memory);
+    sw::placement_certificate<double> c{.lower_bound = 5};
+    sw::row_knapsack k{.budget = 0, .time = 7, .cells = 1024};
+    for (std::uint32_t v = 0; v < 3; ++v) k.members.push_back({.vertex = v, .amounts = {5, 0}});
+    c.multipliers.push_back({.knapsacks = {k}});
+    c.reductions.push_back({.rows = {{1, 7}, {0, 7}}, .steps = {{3}}});
+    c.cases.push_back({.reduction = 0, .cases = {1}});
+    c.cases.push_back({.multipliers = 0});
+    CHECK(failure_of(d, c).empty());  // 1 is used by none: of three two take part
+    CHECK(sw::proven_by(d, c).bound == 5);
+    d.constraints.budgets[0].terms[3].usage = {4, 0};
+    CHECK(sw::proven_by(d, c).bound == 5);
+    d.constraints.budgets[0].high = 9;
+    CHECK(sw::proven_by(d, c).bound == 0);
+    d.constraints.budgets[0].terms[3].usage = {4, 1};
+    CHECK(sw::proven_by(d, c).bound == 5);
+
+    sw::row_knapsack& in_proof = c.multipliers[0].knapsacks[0];
+    SUBCASE("of no other time") {
+      in_proof.time = 8;
+      CHECK(failure_of(d, c) ==
+            "multipliers[0] in cases[1]: the knapsack of budget 0 at time 8 is of a row that was not kept");
+    }
+    SUBCASE("of no other budget") {
+      c.reductions[0].rows.pop_back();
+      CHECK(failure_of(d, c) ==
+            "multipliers[0] in cases[1]: the knapsack of budget 0 at time 7 is of a row that was not kept");
+    }
+    SUBCASE("no member is gone") {
+      in_proof.members.push_back({.vertex = 3, .amounts = {0, 0}});
+      CHECK(failure_of(d, c) ==
+            "multipliers[0] in cases[1]: the knapsack of budget 0 at time 7 has vertex 3, which was eliminated");
+    }
+    SUBCASE("a member has what those take that went into it") {
+      // the last one costs 9 without 1, that is with 4, so who takes 3 needs it to take 1
+      d.tables.push_back(std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_entries(
+          2, 2, std::vector<double>{sw::forbidden<double>, 0, 0, sw::forbidden<double>})));
+      d.edges.push_back({.from = 2, .to = 3, .communication = 0});
+      c.reductions[0].steps = {{3, 2}};
+      // vertex 2: without costs 7 and takes 1, with costs 0 and takes 7: then no other takes part, which costs 10
+      CHECK(sw::proven_by(d, c).bound == 5);
+      in_proof.members[2].amounts = {7, 0};
+      CHECK(sw::proven_by(d, c).bound == 7);
+    }
+  }
   TEST_CASE("savings that are left out, or counted otherwise, are refused") {
     auto d = two_of_two();
     auto c = one_case({0, 0}, 2);

@@ -8,6 +8,7 @@ or prints the step that does not hold and exits with 1; 2 if a file cannot be re
 
 import sys
 import zlib
+from collections import Counter
 from fractions import Fraction
 from functools import cache
 from itertools import chain
@@ -19,6 +20,7 @@ from check_order import prove_orders
 from eliminate import Rest, allowed
 from exact import At, demand, each, read, units, whole
 from factors import Problem, from_contest, stated, total, worth_of_work
+from knapsack import Knapsack
 from program import least
 from savings import Layout
 
@@ -82,6 +84,12 @@ class Checker:
             demand("reductions" in self.c or all(pair in self.p.tables for pair in pairs), "there is no table of some pair")
             demand(all(len(entry["amounts"]) == self.p.counts[y] for entry, (_, y) in zip(m.get("messages", []), pairs)),
                    "has amounts for more strategies than there are, or fewer")
+            for entry in m.get("knapsacks", []):
+                self.row({**entry, "price": 1})
+                members = [self.p.unknown[one["vertex"]] for one in entry["members"]]
+                demand(len(set(members)) == len(members) and 1 <= entry["cells"] <= 4096, "an unknown is there twice, or no cells are")
+                demand(all(len(one["amounts"]) == self.p.counts[x] for one, x in zip(entry["members"], members)),
+                       "has amounts for more strategies than there are, or fewer")
         for reduction in each("reductions", self.c.get("reductions", [])):
             demand(self.at_prices is None, "eliminates, but savings count")
             for row in reduction.get("rows", []):
@@ -112,7 +120,16 @@ class Checker:
             given[pair] = [message * amount for amount in entry["amounts"]]
             own[y] = total(own[y], given[pair])
         tables = {pair: problem.tables[pair] for pair in (given if only_limits else problem.tables)}
-        return SimpleNamespace(only_limits=only_limits, own=own, given=given, tables=tables, bound=bound)
+        knapsacks = [self.knapsack(entry, problem, message) for entry in m.get("knapsacks", [])]
+        return SimpleNamespace(only_limits=only_limits, own=own, given=given, tables=tables, bound=bound, knapsacks=knapsacks)
+
+    def knapsack(self, entry, problem, message):
+        used, limit = self.row({**entry, "price": 1}, problem.uses)
+        amounts = {self.p.unknown[one["vertex"]]: one["amounts"] for one in entry["members"]}
+        demand(amounts.keys() <= problem.own.keys(), "a member of a knapsack is not there any more")
+        demand(whole(list(amounts.values()), -(2**63)), "an amount is no whole number")
+        amounts = {x: [message * amount for amount in of] for x, of in amounts.items()}
+        return Knapsack(used, limit, At.one // self.terms_of(entry["budget"])[0], entry["cells"], amounts)
 
     def rests(self, m, left):
         """Of each table and row what messages leave of it: the least, and all of them."""
@@ -123,18 +140,37 @@ class Checker:
                 rest = {t: worth[t] - given[t] for t in left[y]}
                 yield x, y, s, min(rest.values()), rest
 
+    def put_in(self, m, left):
+        """What strategies cost less what they put into knapsacks, the bound with the least sums of these, and how much more these
+        come to with a strategy; no bound if what is left breaks the limit of one."""
+        own, bound, more = dict(m.own), m.bound, Counter()
+        for one in m.knapsacks:
+            sums = one.sums(left)
+            if sums is None:
+                return own, None, more
+            bound += sums[0]
+            more.update(sums[1])
+            own.update((x, [cost - amount for cost, amount in zip(own[x], of)]) for x, of in one.amounts.items())
+        return own, bound, more
+
     def bound(self, m, left):
-        """What multipliers prove of the strategies that are left, and what each has come to."""
-        come_to = {x: {s: m.own[x][s] for s in of} for x, of in left.items()}
+        """What multipliers prove of the strategies that are left, what each has come to, and how much more knapsacks come to with
+        it; no bound if what is left breaks the limit of one."""
+        own, bound, more = self.put_in(m, left)
+        come_to = {x: {s: own[x][s] for s in of} for x, of in left.items()}
+        if bound is None:
+            return None, come_to, more
         for x, _, s, least, _ in self.rests(m, left):
             come_to[x][s] += least
-        return m.bound + sum(min(of.values(), default=0) for of in come_to.values()), come_to
+        return bound + sum(min(of.values(), default=0) for of in come_to.values()), come_to, more
 
     def bounds(self, m, left):
-        """What multipliers prove of each strategy, if it is the only one left to its unknown."""
-        bound, come_to = self.bound(m, left)
+        """What multipliers prove of each strategy, if it is the only one left to its unknown; None as above."""
+        bound, come_to, with_knapsacks = self.bound(m, left)
+        if bound is None:
+            return None
         above = {x: {s: cost - min(of.values()) for s, cost in of.items()} for x, of in come_to.items()}
-        result = {x: {s: bound + more for s, more in of.items()} for x, of in above.items()}
+        result = {x: {s: bound + more + with_knapsacks[x, s] for s, more in of.items()} for x, of in above.items()}
         to_second = {}  # by pair and strategy: the least that it costs the first beyond its least
         for x, y, s, least, rest in self.rests(m, left):
             result[x][s] += min(above[y][t] + cost - least for t, cost in rest.items())
@@ -164,9 +200,9 @@ class Checker:
 
     def narrow(self, m, problem, left):
         """Drops the strategies with which what is left costs what is claimed, or breaks limits."""
-        if not all(left.values()):
+        if not all(left.values()) or (bounds := self.bounds(m, left)) is None:
             return left
-        kept = {x: {s for s, bound in of.items() if not self.closes(m, bound, self.cutoff)} for x, of in self.bounds(m, left).items()}
+        kept = {x: {s for s, bound in of.items() if not self.closes(m, bound, self.cutoff)} for x, of in bounds.items()}
         return problem.propagate(kept, [x for x in left if kept[x] != left[x]])
 
     def reduce(self, reduction, problem, left):
@@ -198,9 +234,10 @@ class Checker:
                       for pair, rows in problem.tables.items()}
         demand(len(set(order)) == len(order) and set(order) <= set(left), "eliminates what is not there, or one twice")
         if all(left.values()):
-            found = least(m.own, tables, left, order)
+            own, bound, _ = self.put_in(m, left)
+            found = At.forbidden if bound is None else least(own, tables, left, order)
             if allowed(found):
-                bound = m.bound + found
+                bound += found
                 demand(self.closes(m, bound, self.goal), f"costs {float(Fraction(bound, At.one))!r}, which proves too little")
 
     def split(self, case, problem, left):
@@ -240,8 +277,9 @@ class Checker:
             elif order:
                 self.demand_program(case, problem, left, [self.p.unknown[v] for v in order])
             elif all(left.values()):
-                bound, _ = self.bound(m, left)
-                demand(self.closes(m, bound, self.goal), f"is bounded by {float(Fraction(bound, At.one))!r}, which proves too little")
+                bound, _, _ = self.bound(m, left)
+                if bound is not None and not self.closes(m, bound, self.goal):
+                    raise ValueError(f"is bounded by {float(Fraction(bound, At.one))!r}, which proves too little")
 
 
 def prove(text, c):

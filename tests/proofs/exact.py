@@ -4,8 +4,8 @@ import gzip
 import json
 
 FLAGS = {"backward", "coalesced", "every_edge", "infeasible", "only_limits"}
-COUNTS = set("""a activity after allowed b budget bytes_in bytes_out cases channels collective communication dominated edge
-    edges elimination_order first for from head held inputs later members message_bits multipliers parts position prefetch
+COUNTS = set("""a activity after allowed b budget bytes_in bytes_out cases cells channels collective communication dominated
+    edge edges elimination_order first for from head held inputs later members message_bits multipliers parts position prefetch
     price_bits reduction share since steps strategies tables to together transition vertex vertices weight weight_bits weights
     window work""".split())
 

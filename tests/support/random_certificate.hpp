@@ -6,6 +6,7 @@
 #include <shardweave/placement/priced_savings.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -24,7 +25,7 @@ namespace sw = shardweave;
 template <class Cost>
 [[nodiscard]] sw::placement_certificate<Cost> draw_certificate(const sw::placement_description<Cost>& d,
                                                                std::uint64_t seed) {
-  sw::random_source random(seed * 2 + 1), drops(seed * 2 + 2);
+  sw::random_source random(seed * 2 + 1), drops(seed * 2 + 2), of_knapsacks(seed * 2 + 3);
   sw::placement_certificate<Cost> c;
   std::vector<std::uint32_t> leader(d.vertices.size());
   for (std::uint32_t v = 0; v < leader.size(); ++v) leader[v] = v;
@@ -102,19 +103,36 @@ template <class Cost>
         if (d.constraints.budgets[b].low > -1e300 && random.chance(0.5)) m.prices.push_back({b, time, -price});
       }
     if (!c.savings.empty()) m.savings = static_cast<std::uint32_t>(random.below(c.savings.size()));
+    for (std::uint32_t b = 0; b < d.constraints.budgets.size(); ++b) {
+      if (!(d.constraints.budgets[b].high < 1e300) || of_knapsacks.chance(0.6)) continue;
+      constexpr std::array<std::uint32_t, 6> cells{1, 2, 3, 7, 40, 1024};
+      sw::row_knapsack& k =
+          m.knapsacks.emplace_back(sw::row_knapsack{.budget = b,
+                                                    .time = static_cast<std::int64_t>(of_knapsacks.below(20)),
+                                                    .cells = cells[of_knapsacks.below(6)]});
+      for (const std::uint32_t v : there) {
+        if (of_knapsacks.chance(0.3)) continue;
+        auto& amounts = k.members.emplace_back(sw::row_knapsack::member{.vertex = v}).amounts;
+        for (std::size_t s = 0; s < d.vertices[v].compute.size(); ++s)
+          amounts.push_back(static_cast<std::int64_t>(of_knapsacks.below(41) << static_cast<unsigned>(m.message_bits)) -
+                            (std::int64_t{20} << static_cast<unsigned>(m.message_bits)));
+      }
+    }
     c.multipliers.push_back(std::move(m));
   }
   const auto any_multipliers = [&] { return static_cast<std::uint32_t>(random.below(c.multipliers.size())); };
   c.lower_bound = static_cast<Cost>(random.below(120)) - 40;  // what costs as much may be dropped
-  std::set<std::pair<std::uint32_t, std::int64_t>> priced;
-  for (const auto& m : c.multipliers)
-    for (const sw::row_price& p : m.prices) priced.emplace(p.budget, p.time);
+  std::set<std::pair<std::uint32_t, std::int64_t>> used;
+  for (const auto& m : c.multipliers) {
+    for (const sw::row_price& p : m.prices) used.emplace(p.budget, p.time);
+    for (const sw::row_knapsack& k : m.knapsacks) used.emplace(k.budget, k.time);
+  }
   const auto add_case = [&](sw::placement_case one) {
     one.cases.push_back(static_cast<std::uint32_t>(c.cases.size() + 1));
     c.cases.push_back(std::move(one));
   };
   for (std::uint32_t i = 0; i < c.reductions.size(); ++i) {
-    for (const auto& [budget, time] : priced) c.reductions[i].rows.push_back({budget, time});
+    for (const auto& [budget, time] : used) c.reductions[i].rows.push_back({budget, time});
     if (random.chance(0.3)) add_case({.multipliers = any_multipliers()});
     add_case({.reduction = i});
   }
@@ -190,6 +208,16 @@ void spoil(sw::placement_certificate<Cost>& c, std::uint64_t seed) {
   const auto any_of = [&](auto& list) -> auto& { return list[random.below(list.size())]; };
   auto& m = any_of(c.multipliers);
   auto& one = any_of(c.cases);
+  if (!m.knapsacks.empty() && random.chance(0.3)) {
+    sw::row_knapsack& k = any_of(m.knapsacks);
+    if (k.members.empty() || random.chance(0.3)) {
+      random.chance(0.3) ? flip(k.cells) : random.chance(0.5) ? flip(k.budget) : flip(k.time);
+    } else {
+      auto& member = any_of(k.members);
+      random.chance(0.3) || member.amounts.empty() ? flip(member.vertex) : flip(any_of(member.amounts));
+    }
+    return;
+  }
   switch (random.below(c.savings.empty() ? c.reductions.empty() ? 10 : 13 : 12)) {
     case 12: {
       auto& r = any_of(c.reductions);

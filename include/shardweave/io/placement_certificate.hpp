@@ -22,6 +22,14 @@
 namespace shardweave::inline v0 {
 namespace detail {
 
+inline void write_knapsack(json_writer& out, const row_knapsack& k) {
+  out.line().begin_object().member("budget", k.budget).member("time", k.time).member("cells", k.cells);
+  out.key("members").begin_list();
+  for (const row_knapsack::member& one : k.members)
+    out.line().begin_object().member("vertex", one.vertex).list("amounts", one.amounts).end_object();
+  out.end_list().end_object();
+}
+
 inline void write_multipliers(json_writer& out, const placement_multipliers& m) {
   out.line().begin_object().member("message_bits", m.message_bits).member("price_bits", m.price_bits);
   if (m.only_limits) out.member("only_limits", true);
@@ -29,7 +37,13 @@ inline void write_multipliers(json_writer& out, const placement_multipliers& m) 
   out.key("prices").begin_list();
   for (const row_price& p : m.prices)
     out.begin_object().member("budget", p.budget).member("time", p.time).member("price", p.price).end_object();
-  out.end_list().line().key("messages").begin_list();
+  out.end_list();
+  if (!m.knapsacks.empty()) {
+    out.line().key("knapsacks").begin_list();
+    for (const row_knapsack& k : m.knapsacks) write_knapsack(out, k);
+    out.end_list();
+  }
+  out.line().key("messages").begin_list();
   for (std::size_t i = 0; i < m.messages.size(); ++i) {
     const moved_cost one = m.messages[i];
     out.line().begin_object().member("from", one.first).member("to", one.second).list("amounts", one.amounts);
@@ -48,11 +62,18 @@ class multipliers_reader {
     auto price = json_object({json_required("budget", json_number(price_.budget)),
                               json_optional("time", json_number(price_.time)),
                               json_required("price", json_number(price_.price))});
+    auto member = json_object({json_required("vertex", json_number(member_.vertex)),
+                               json_required("amounts", json_numbers(member_.amounts))});
+    auto knapsack = json_object({json_required("budget", json_number(knapsack_.budget)),
+                                 json_optional("time", json_number(knapsack_.time)),
+                                 json_required("cells", json_number(knapsack_.cells)),
+                                 json_required("members", json_items(member_, knapsack_.members, std::move(member)))});
     auto one = json_object({json_optional("message_bits", json_number(one_.message_bits)),
                             json_optional("price_bits", json_number(one_.price_bits)),
                             json_optional("only_limits", json_flag(one_.only_limits)),
                             json_optional("savings", json_number(one_.savings)),
                             json_optional("prices", json_items(price_, one_.prices, std::move(price))),
+                            json_optional("knapsacks", json_items(knapsack_, one_.knapsacks, std::move(knapsack))),
                             json_optional("messages", json_list(std::move(message), [this] {
                                             one_.messages.add({message_.first, message_.second, amounts_});
                                             message_ = {};
@@ -66,6 +87,8 @@ class multipliers_reader {
   moved_cost message_;
   std::vector<std::int64_t> amounts_;
   row_price price_;
+  row_knapsack knapsack_;
+  row_knapsack::member member_;
 };
 
 inline void write_reduction(json_writer& out, const placement_reduction& r) {

@@ -36,9 +36,9 @@ struct certificate_verdict {
 /// \param other  costs that replace those of the problem; null: none
 /// \throws error (input) for a problem that `validate` refuses
 /// Complexity: per case linear in vertices, strategies, pairs of strategy classes over all edges, and in the terms of
-/// every priced budget; per elimination strategies times classes of the neighbours; in the memory of the problem's
-/// tables in 128 bits
-/// Source: weak duality of the local polytope and of Lagrange multipliers, and mini-buckets, see docs/proofs.md.
+/// every priced budget, and per knapsack in cells times strategies of its members; per elimination strategies times
+/// classes of the neighbours; in the memory of the problem's tables in 128 bits Source: weak duality of the local
+/// polytope and of Lagrange multipliers, and mini-buckets, see docs/proofs.md.
 template <cost_value Cost>
 [[nodiscard]] certificate_verdict<Cost> check_certificate(const placement_description<Cost>& d,
                                                           const placement_certificate<Cost>& c,

@@ -57,6 +57,22 @@ struct row_price {
   std::int64_t price = 0;  ///< positive for the upper limit, negative for the lower one
 };
 
+/// The upper limit of a budget at one time as a knapsack, in place of a price: amounts that vertices put in, one per
+/// strategy. Assignments that keep the limit put in no less than the least sum of amounts that is within it; where
+/// usage comes in lumps that is more than any price proves.
+struct row_knapsack {
+  /// What one vertex puts in.
+  struct member {
+    std::uint32_t vertex = 0;                ///< of tied ones any
+    std::vector<std::int64_t> amounts = {};  ///< per strategy, in the unit of messages
+  };
+  std::uint32_t budget = 0;
+  std::int64_t time = 0;  ///< any, for a budget without live intervals
+  /// The room for usage has fewer cells than this, from 1 to 4,096.
+  std::uint32_t cells = 1024;
+  std::vector<member> members = {};  ///< each vertex once
+};
+
 /// Prices of computation that hides communication, per channel and position of the order of computation: zero at first,
 /// and from the position of each run on its price.
 struct savings_prices {
@@ -71,7 +87,8 @@ struct savings_prices {
 };
 
 /// Multipliers, which bound every assignment of a case whatever their values: the sum, over vertices, of the least cost
-/// of a strategy with messages and priced usage, less limits times prices.
+/// of a strategy with messages and priced usage, less limits times prices and what is put into knapsacks; and the least
+/// sum of each knapsack.
 struct placement_multipliers {
   int message_bits = 0;  ///< amounts are in units of 2^-message_bits of the problem's cost
   int price_bits = 0;    ///< prices are in units of 2^-price_bits of cost per unit of usage
@@ -82,6 +99,7 @@ struct placement_multipliers {
   std::optional<std::uint32_t> savings = std::nullopt;
   moved_costs messages = {};           ///< edges that are not listed have none
   std::vector<row_price> prices = {};  ///< rows that are not listed have price 0
+  std::vector<row_knapsack> knapsacks = {};
 };
 
 /// Strategies with which a limit of a budget is exceeded at some time even if all other vertices have their least usage

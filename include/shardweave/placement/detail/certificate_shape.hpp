@@ -68,6 +68,8 @@ class certificate_shape {
       if (p.price != 0 && std::isinf(p.price > 0 ? b.high : b.low))
         return "the price of budget " + std::to_string(p.budget) + " is against a limit that is not there";
     }
+    for (const row_knapsack& k : m.knapsacks)
+      if (auto wrong = of(k)) return "has a knapsack that " + *wrong;
     return std::nullopt;
   }
   [[nodiscard]] complaint of(const placement_reduction& r, const placement_certificate<Cost>& c) const {
@@ -137,6 +139,25 @@ class certificate_shape {
 
  private:
   static constexpr int most_bits = 1200;
+  static constexpr std::uint32_t most_cells = 4096;  ///< of a knapsack: the time and memory of its check
+
+  [[nodiscard]] complaint of(const row_knapsack& k) const {
+    if (auto wrong = of_row(k.budget)) return wrong;
+    if (std::isinf(d_.constraints.budgets[k.budget].high))
+      return "is of budget " + std::to_string(k.budget) + ", which has no upper limit";
+    if (k.cells < 1 || k.cells > most_cells)
+      return "has " + std::to_string(k.cells) + " cells, expected 1 to " + std::to_string(most_cells);
+    std::set<std::uint32_t> members;
+    for (const row_knapsack::member& one : k.members) {
+      if (one.vertex >= d_.vertices.size()) return no_vertex(one.vertex);
+      const std::uint32_t x = form_.unknown_of(one.vertex);
+      if (!members.insert(x).second) return "names vertex " + std::to_string(one.vertex) + ", or one tied to it, twice";
+      if (one.amounts.size() != form_.strategies(x))
+        return "has " + std::to_string(one.amounts.size()) + " amounts for " + std::to_string(form_.strategies(x)) +
+               " strategies of vertex " + std::to_string(one.vertex);
+    }
+    return std::nullopt;
+  }
 
   [[nodiscard]] complaint of_row(std::uint32_t b) const {
     if (b < d_.constraints.budgets.size()) return std::nullopt;

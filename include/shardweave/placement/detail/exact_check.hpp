@@ -7,8 +7,10 @@
 #include <shardweave/placement/detail/certificate_shape.hpp>
 #include <shardweave/placement/detail/dynamic_program.hpp>
 #include <shardweave/placement/detail/exact_problem.hpp>
+#include <shardweave/placement/detail/knapsack_room.hpp>
 #include <shardweave/placement/detail/number_range.hpp>
 #include <shardweave/placement/detail/whole_numbers.hpp>
+#include <shardweave/placement/knapsack_sums.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/stated_form.hpp>
 
@@ -18,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -77,9 +80,18 @@ class exact_check {
                ": there is no edge between them";
     }
     for (const row_price& price : m.prices)
-      if (!p.keeps_all_rows && price.price != 0 && limit_number(p, price) == p.limits.size())
+      if (!p.keeps_all_rows && price.price != 0 && limit_number(p, limit_named(price)) == p.limits.size())
         return "the price of budget " + std::to_string(price.budget) + " at time " + std::to_string(price.time) +
                " is against a row that was not kept";
+    for (const row_knapsack& k : m.knapsacks) {
+      const std::string which =
+          "the knapsack of budget " + std::to_string(k.budget) + " at time " + std::to_string(k.time);
+      if (!p.keeps_all_rows && limit_number(p, limit_named(k)) == p.limits.size())
+        return which + " is of a row that was not kept";
+      for (const row_knapsack::member& one : k.members)
+        if (p.named(form_.unknown_of(one.vertex)) == p.size())
+          return which + " has vertex " + std::to_string(one.vertex) + ", which was eliminated";
+    }
     return std::nullopt;
   }
 
@@ -99,8 +111,14 @@ class exact_check {
     std::vector<std::vector<Whole>> belief;
     std::vector<const Whole*> least;  ///< per unknown: its cheapest remaining strategy; null if none remains
     std::vector<moved_table> moved;   ///< per pair
+    bool breaks_limits = false;       ///< even the least usage exceeds a knapsack's limit
+    /// Per unknown and strategy how much more knapsacks come to with it; nothing if no selection with it fits. Empty
+    /// without knapsacks, or if not asked for.
+    std::vector<std::vector<std::optional<Whole>>> more = {};
 
-    [[nodiscard]] bool is_empty() const { return std::find(least.begin(), least.end(), nullptr) != least.end(); }
+    [[nodiscard]] bool is_empty() const {
+      return breaks_limits || std::find(least.begin(), least.end(), nullptr) != least.end();
+    }
     /// \pre not empty
     [[nodiscard]] Whole bound() const {
       Whole total = apart;
@@ -108,11 +126,12 @@ class exact_check {
       return total;
     }
   };
+  /// \param with_each  whether `more` is asked for
   /// \pre the multipliers name nothing that `p` does not have
-  [[nodiscard]] priced_form priced(const placement_multipliers& m, const problem& p,
-                                   const strategies_left& left) const {
+  [[nodiscard]] priced_form priced(const placement_multipliers& m, const problem& p, const strategies_left& left,
+                                   bool with_each) const {
     const bool with_costs = !m.only_limits;
-    priced_form result = without_messages(m, p);
+    priced_form result = without_messages(m, p, left, with_each);
     result.moved = moved_by(m, p);
     for (std::size_t i = 0; i < p.pairs.size() && !limit_.expired(); ++i)
       if (result.moved[i].counts) move(p.pairs[i], result.moved[i], with_costs, left, result.belief);
@@ -128,16 +147,16 @@ class exact_check {
   /// exceeded. With `only_limits` any other result bounds no costs.
   [[nodiscard]] std::optional<Whole> bound(const placement_multipliers& m, const problem& p,
                                            const strategies_left& left) const {
-    const priced_form at = priced(m, p, left);
+    const priced_form at = priced(m, p, left, false);
     if (at.is_empty()) return std::nullopt;
     const Whole total = at.bound();
     if (m.only_limits && total > 0) return std::nullopt;
     return total;
   }
 
-  /// The least cost of the remaining strategies with priced usage, by a dynamic program that eliminates the unknowns of
-  /// vertices in an order, and then those that it does not name; nothing if no choice is allowed, or limits are
-  /// exceeded. Messages do not count.
+  /// The least cost of the remaining strategies with priced usage and knapsacks, by a dynamic program that eliminates
+  /// the unknowns of vertices in an order, and then those that it does not name; nothing if no choice is allowed, or
+  /// limits are exceeded. Messages do not count.
   /// \param room  most numbers that it may hold
   /// \param wrong  set if that does not suffice, or a vertex is not there or there twice
   [[nodiscard]] std::optional<Whole> least(const placement_multipliers& m, const problem& p,
@@ -164,7 +183,8 @@ class exact_check {
     for (std::uint32_t x = 0; x < p.size(); ++x)
       if (is_named[x] == 0) unknowns.push_back(x);
     dynamic_program<Whole> program(std::move(counts), room);
-    const priced_form at = without_messages(m, p);
+    const priced_form at = without_messages(m, p, left, false);
+    if (at.breaks_limits) return std::nullopt;
     program.add(at.apart);
     for (std::uint32_t x = 0; x < p.size() && !limit_.expired(); ++x) {
       std::vector<Whole> costs;
@@ -195,11 +215,12 @@ class exact_check {
   }
 
   /// Removes the strategies whose bound is at least the cutoff; with `only_limits` those with which limits are
-  /// exceeded. The bound of a strategy counts what it costs its neighbours. \returns the unknowns that lost some
+  /// exceeded. The bound of a strategy counts what it costs its neighbours, and how much more knapsacks come to with
+  /// it. \returns the unknowns that lost some
   [[nodiscard]] std::vector<std::uint32_t> narrow(const placement_multipliers& m, const placement_certificate<Cost>& c,
                                                   const problem& p, strategies_left& left) const {
     std::vector<std::uint32_t> changed;
-    const priced_form at = priced(m, p, left);
+    const priced_form at = priced(m, p, left, true);
     if (at.is_empty() || (c.infeasible && !m.only_limits)) return changed;
     const Whole total = at.bound();
     std::vector<std::vector<Whole>> above(p.size());  // of each strategy above the least of its unknown
@@ -212,8 +233,11 @@ class exact_check {
       bool any = false;
       for (std::size_t s = 0; s < left[x].size(); ++s) {
         if (left[x][s] == 0) continue;
-        const Whole with = total + with_neighbours[x][s];
-        if (!(m.only_limits ? with > 0 : reaches(with, c.cutoff.value_or(c.lower_bound)))) continue;
+        const std::optional<Whole> more = at.more.empty() ? Whole(0) : at.more[x][s];
+        if (more) {
+          const Whole with = total + with_neighbours[x][s] + *more;
+          if (!(m.only_limits ? with > 0 : reaches(with, c.cutoff.value_or(c.lower_bound)))) continue;
+        }
         left[x][s] = 0;
         any = true;
       }
@@ -241,8 +265,9 @@ class exact_check {
   }
 
  private:
-  /// Costs and priced usage of strategies, without messages.
-  [[nodiscard]] priced_form without_messages(const placement_multipliers& m, const problem& p) const {
+  /// Costs and priced usage of strategies, less what is put into knapsacks; without messages.
+  [[nodiscard]] priced_form without_messages(const placement_multipliers& m, const problem& p,
+                                             const strategies_left& left, bool with_each) const {
     priced_form result;
     if (!m.only_limits) {
       result.belief = p.costs;
@@ -256,6 +281,7 @@ class exact_check {
     } else {
       add_prices(m, p, result);
     }
+    if (!m.knapsacks.empty() && std::ranges::none_of(left, none_left)) put_in_all(m, p, left, with_each, result);
     return result;
   }
 
@@ -277,9 +303,13 @@ class exact_check {
     return is_high ? rounded : Whole(-rounded);
   }
 
-  [[nodiscard]] static std::size_t limit_number(const problem& p, const row_price& price) {
-    const auto at = std::ranges::find(p.limits, kept_limit{price.budget, price.time, price.price < 0});
-    return static_cast<std::size_t>(at - p.limits.begin());
+  [[nodiscard]] static kept_limit limit_named(const row_price& price) {
+    return {price.budget, price.time, price.price < 0};
+  }
+  [[nodiscard]] static kept_limit limit_named(const row_knapsack& k) { return {k.budget, k.time, false}; }
+  /// Which of the kept limits it is; their number if it is none.
+  [[nodiscard]] static std::size_t limit_number(const problem& p, const kept_limit& limit) {
+    return static_cast<std::size_t>(std::ranges::find(p.limits, limit) - p.limits.begin());
   }
 
   /// Adds the price of a row of the stated problem to the costs of strategies, and takes it off the bound.
@@ -300,7 +330,7 @@ class exact_check {
     std::vector<Whole> prices(p.limits.size());
     for (const row_price& price : m.prices) {
       if (price.price == 0) continue;
-      const std::size_t number = limit_number(p, price);
+      const std::size_t number = limit_number(p, limit_named(price));
       const Whole rest = limit_of(price.budget, price.price > 0) - p.used[number];
       prices[number] += price.price;
       to.apart -= shifted<Whole>(Whole(price.price) * rest, shift_of(price.budget));
@@ -316,6 +346,70 @@ class exact_check {
           to.belief[x][s] += shifted<Whole>(Whole(price * (*amounts)[s]), shift);
       }
     }
+  }
+
+  /// Takes what is put into knapsacks off the costs of strategies, and adds their least sums.
+  /// \pre every unknown has a strategy left
+  void put_in_all(const placement_multipliers& m, const problem& p, const strategies_left& left, bool with_each,
+                  priced_form& to) const {
+    for (std::size_t x = 0; with_each && x < left.size(); ++x) to.more.emplace_back(left[x].size(), Whole(0));
+    for (const row_knapsack& k : m.knapsacks) put_in(k, range_.bits - m.message_bits, p, left, to);
+  }
+  void put_in(const row_knapsack& k, int shift, const problem& p, const strategies_left& left, priced_form& to) const {
+    std::vector<std::uint32_t> members;
+    for (const row_knapsack::member& one : k.members) members.push_back(p.named(form_.unknown_of(one.vertex)));
+    const knapsack_room<Whole> room = room_of(k, p, left, members);
+    to.breaks_limits = to.breaks_limits || room.is_exceeded();
+    if (room.is_exceeded()) return;
+    knapsack_sums<Whole> sums(room.cells(), members.size());
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (limit_.expired()) return;
+      const std::uint32_t x = members[i];
+      std::vector<typename knapsack_sums<Whole>::option> options;
+      for (std::size_t s = 0; s < left[x].size(); ++s) {
+        if (left[x][s] == 0) continue;
+        options.push_back({room.weight(x, s), shifted<Whole>(Whole(k.members[i].amounts[s]), shift)});
+        to.belief[x][s] -= options.back().amount;
+      }
+      sums.add(std::move(options));
+    }
+    to.apart += sums.least();
+    for (std::size_t i = members.size(); i-- > 0 && !to.more.empty();) {
+      if (limit_.expired()) return;
+      const std::vector<std::optional<Whole>> excess = sums.excess(i);
+      auto of_next = excess.begin();
+      for (std::size_t s = 0; s < left[members[i]].size(); ++s) {
+        if (left[members[i]][s] == 0) continue;
+        auto& more = to.more[members[i]][s];
+        if (more && *of_next) {
+          *more += **of_next;
+        } else {
+          more.reset();
+        }
+        ++of_next;
+      }
+    }
+  }
+  /// What the limit of a knapsack leaves for usage.
+  [[nodiscard]] knapsack_room<Whole> room_of(const row_knapsack& k, const problem& p, const strategies_left& left,
+                                             const std::vector<std::uint32_t>& members) const {
+    typename knapsack_room<Whole>::row_usage used(p.size());
+    Whole limit = limit_of(k.budget, true);
+    if (p.keeps_all_rows) {
+      const int bits = range_.usage[k.budget];
+      auto all = form_.template usage<Whole>(d_.constraints.budgets[k.budget], k.time,
+                                             [&](double u) { return whole_of<Whole>(u, bits); });
+      for (std::uint32_t x = 0; x < p.size(); ++x)
+        if (!all[x].empty()) used[x] = std::make_shared<const std::vector<Whole>>(std::move(all[x]));
+    } else {
+      const std::size_t number = limit_number(p, limit_named(k));
+      limit -= p.used[number];
+      for (std::uint32_t x = 0; x < p.size(); ++x) {
+        const auto at = std::ranges::lower_bound(p.usages[x], number, {}, &problem::usage::limit);
+        if (at != p.usages[x].end() && at->limit == number) used[x] = at->amounts;
+      }
+    }
+    return {std::move(used), std::move(limit), left, members, k.cells};
   }
 
   /// Per pair the amounts of its message; with `only_limits` tables without one do not count.

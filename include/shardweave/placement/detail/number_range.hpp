@@ -102,15 +102,18 @@ template <cost_value Cost>
   for (const placement_multipliers& m : c.multipliers) {
     range.bits = std::max(range.bits, m.message_bits);
     number_range one;
-    for (std::size_t i = 0; i < m.messages.size(); ++i) {
+    const auto add_amounts = [&](std::span<const std::int64_t> amounts) {
       double most = 0;
-      for (const std::int64_t a : m.messages[i].amounts) most = std::max(most, std::abs(static_cast<double>(a)));
+      for (const std::int64_t a : amounts) most = std::max(most, std::abs(static_cast<double>(a)));
       one.add(std::ldexp(most, -m.message_bits), 4);
-    }
+    };
+    for (std::size_t i = 0; i < m.messages.size(); ++i) add_amounts(m.messages[i].amounts);
     for (const row_price& p : m.prices) {
       range.bits = std::max(range.bits, m.price_bits + range.usage[p.budget]);
       one.add(std::ldexp(static_cast<double>(p.price), -m.price_bits), of_budget[p.budget]);
     }
+    for (const row_knapsack& k : m.knapsacks)
+      for (const row_knapsack::member& of : k.members) add_amounts(of.amounts);
     largest = std::max(largest, one.magnitude);
   }
   // an elimination adds a table's span to other tables and costs once; tables span twice their largest cost; of each

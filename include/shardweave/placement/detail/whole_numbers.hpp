@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 /// \file
 /// Exact conversion of floating-point numbers to integer multiples of a power of two.
@@ -32,6 +33,13 @@ template <class Whole>
   Whole result = a / unit;
   if (result * unit > a) result -= 1;
   return result;
+}
+
+/// Of two numbers that are not negative; of 0 and another one that one.
+template <class Whole>
+[[nodiscard]] Whole greatest_common_divisor(Whole a, Whole b) {
+  while (b != 0) a = std::exchange(b, Whole(a % b));
+  return a;
 }
 
 /// value * 2^bits. \pre it is an integer and fits
