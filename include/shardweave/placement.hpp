@@ -15,6 +15,7 @@
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/exact_elimination.hpp>
 #include <shardweave/placement/explain.hpp>
+#include <shardweave/placement/knapsack_room.hpp>
 #include <shardweave/placement/knapsack_sums.hpp>
 #include <shardweave/placement/move.hpp>
 #include <shardweave/placement/placement_certificate.hpp>

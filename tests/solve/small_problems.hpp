@@ -2,7 +2,9 @@
 
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/solve/bound/dual_bound.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -157,6 +159,64 @@ std::optional<Cost> brute_optimum_of(const sw::compact_problem<Cost>& p, bool wi
     if (cost && (!best || *cost < *best) && (!with_rows || naive_rows(p, labels))) best = cost;
   });
   return best;
+}
+
+/// Per label, the least cost of a labeling that has it and keeps all rows; infinity if there is none.
+inline std::vector<double> least_by_label(const sw::compact_problem<double>& p) {
+  std::vector<double> least(p.total_labels(), std::numeric_limits<double>::infinity());
+  for_all_labelings<double>(p, [&](const label_list& labels) {
+    const auto cost = naive_cost<double>(p, labels);
+    if (!cost || !naive_rows<double>(p, labels)) return;
+    for (std::size_t x = 0; x < p.size(); ++x) {
+      double& of_label = least[p.label_start(x) + labels[x]];
+      of_label = std::min(of_label, *cost);
+    }
+  });
+  return least;
+}
+
+/// By definition, what multipliers of edges, unary costs and what is put into rows prove: the least of every label, of
+/// every pair of an edge, and of what keeps a row, apart.
+inline double naive_bound(const sw::compact_problem<double>& p, std::span<const double> of_class,
+                          std::span<const double> unary, std::span<const sw::row_amounts> rows) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::vector<double> own(unary.begin(), unary.end());
+  double bound = p.constant();
+  const std::vector<std::size_t> offsets = sw::dual_offsets(p);
+  for (std::size_t e = 0; e < p.edges().size(); ++e) {
+    const sw::compact_edge& edge = p.edges()[e];
+    const auto& t = p.table(edge);
+    const double* const of_row = of_class.data() + offsets[e];
+    const double* const of_column = of_row + t.row_classes();
+    double least = infinity;
+    for (sw::strategy a = 0; a < t.rows(); ++a) {
+      own[p.label_start(edge.first) + a] -= of_row[t.row_class(a)];
+      for (sw::strategy b = 0; b < t.columns(); ++b)
+        least = std::min(least, t(a, b) + of_row[t.row_class(a)] + of_column[t.column_class(b)]);
+    }
+    for (sw::strategy b = 0; b < t.columns(); ++b) own[p.label_start(edge.second) + b] -= of_column[t.column_class(b)];
+    bound += least;
+  }
+  for (const sw::row_amounts& row : rows) {
+    double least = infinity;
+    for_all_labelings<double>(p, [&](const label_list& labels) {
+      double used = 0, amount = 0;
+      for (std::size_t x = 0; x < p.size(); ++x)
+        for (const sw::usage_segment& s : p.segments(x))
+          if (s.begin <= row.row && row.row < s.end) used += s.usage[labels[x]];
+      if (used > p.rows()[row.row].high + 1e-6) return;
+      for (const auto& m : row.members) amount += m.amounts[labels[m.variable]];
+      least = std::min(least, amount);
+    });
+    bound += least;
+    for (const auto& m : row.members)
+      for (std::size_t l = 0; l < m.amounts.size(); ++l) own[p.label_start(m.variable) + l] -= m.amounts[l];
+  }
+  for (std::size_t x = 0; x < p.size(); ++x) {
+    const auto of = std::span(own).subspan(p.label_start(x), p.label_count(x));
+    bound += *std::min_element(of.begin(), of.end());
+  }
+  return bound;
 }
 
 }  // namespace shardweave_test

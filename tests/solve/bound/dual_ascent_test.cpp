@@ -216,6 +216,36 @@ TEST_SUITE("dual_ascent") {
     }
     CHECK(optima - with < 0.5 * (optima - without));
   }
+  TEST_CASE("multipliers, and what is in knapsacks, prove the bound of the pass") {
+    std::size_t lumpy = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(150); ++seed) {
+      CAPTURE(seed);
+      const auto p = draw_small<double>(seed, {.variables = 5, .forbidden = 0.1, .rows = 2, .usage = 1});
+      const auto optimum = brute_optimum_of(p);
+      REQUIRE(optimum);
+      sw::dual_ascent<double> ascent(p);
+      CHECK(ascent.amounts().empty());
+      sw::dual_ascent<double> plain(p);
+      ascent.add_row(0, 0.5, 64);
+      ascent.add_row(1, 0.0, 64);
+      for (std::uint64_t pass = 0; pass < 1 + seed % 20; ++pass) {
+        for (sw::dual_ascent<double>* one : {&ascent, &plain}) {
+          const double bound = one->settle();
+          const auto of_class = one->multipliers();
+          const auto amounts = one->amounts();
+          const double proven = shardweave_test::naive_bound(p, of_class, one->unary(), amounts);
+          CHECK(proven >= bound - 1e-8 * std::max(1.0, std::abs(bound)));
+          CHECK(proven <= *optimum + 1e-9);
+          lumpy += one == &ascent && proven > plain.backward() + 1e-6 ? 1U : 0U;
+        }
+        const auto amounts = ascent.amounts();
+        REQUIRE(amounts.size() == 2);
+        CHECK(amounts[0].row == 0);
+        CHECK(amounts[1].row == 1);
+      }
+    }
+    CHECK(lumpy > at_scale(150));
+  }
   TEST_CASE("while costs stay the bound never falls") {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       const auto p = draw_small<double>(seed, {.variables = 7, .density = 0.6, .forbidden = 0.2});

@@ -1,10 +1,13 @@
 #include "solve/small_problems.hpp"
 #include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
+#include <shardweave/solve/bound/row_prices.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,22 +20,6 @@ using namespace shardweave_test;
 
 constexpr double rounding = 1e-6;
 constexpr double unbounded = std::numeric_limits<double>::infinity();
-
-/// Per label, the least cost of a labeling that has it and keeps all rows; infinity if there is none.
-std::vector<double> least_by_label(const sw::compact_problem<double>& p) {
-  std::size_t count = 0;
-  for (std::size_t x = 0; x < p.size(); ++x) count += p.label_count(x);
-  std::vector<double> least(count, unbounded);
-  for_all_labelings<double>(p, [&](const label_list& labels) {
-    const auto cost = naive_cost<double>(p, labels);
-    if (!cost || !naive_rows<double>(p, labels)) return;
-    for (std::size_t x = 0; x < p.size(); ++x) {
-      double& of_label = least[p.label_start(x) + labels[x]];
-      of_label = std::min(of_label, *cost);
-    }
-  });
-  return least;
-}
 
 }  // namespace
 
@@ -66,6 +53,42 @@ TEST_SUITE("price_ascent") {
     }
     CHECK(with_rows > 0);
     CHECK(above_plain > 0);  // prices see what the costs alone do not
+  }
+
+  TEST_CASE("multipliers and what is in knapsacks prove the best bound, of rows that became knapsacks, too") {
+    int strengthened = 0;
+    for (std::uint64_t seed = 0; seed < 80; ++seed) {
+      CAPTURE(seed);
+      const auto p = draw_small<double>(seed, {.variables = 5, .forbidden = 0.1, .rows = 3, .usage = 1});
+      const auto optimum = brute_optimum_of(p);
+      REQUIRE(optimum);
+      sw::price_ascent<double> ascent(p);
+      const auto prove = [&] {
+        const sw::dual_values dual = ascent.multipliers();
+        REQUIRE(dual.of_row.size() == p.rows().size());
+        sw::row_prices<double> prices(p);
+        prices.values() = dual.of_row;
+        std::vector<double> unary(p.total_labels());
+        prices.add_to(unary);
+        const double proven = naive_bound(p, dual.of_class, unary, ascent.amounts()) - prices.earned();
+        CHECK(proven >= ascent.bound() - rounding * std::max(1.0, std::abs(ascent.bound())));
+        CHECK(proven <= *optimum + rounding);
+      };
+      for (int step = 0; step < 100; ++step)
+        if (!ascent.step(*optimum)) break;
+      prove();
+      CHECK(ascent.amounts().empty());
+      if (!ascent.strengthen(std::size_t{1} << 20)) continue;
+      ++strengthened;
+      prove();
+      for (int step = 0; step < 30; ++step)
+        if (!ascent.step(*optimum)) break;
+      prove();
+      CHECK(!ascent.amounts().empty());
+      for (const sw::row_amounts& row : ascent.amounts())
+        CHECK(ascent.multipliers().of_row[row.row] == 0);  // a price and a knapsack would count it twice
+    }
+    CHECK(strengthened > 20);
   }
 
   TEST_CASE("without rows and cycles the bound is the optimum") {

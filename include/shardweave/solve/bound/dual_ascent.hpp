@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/solve/bound/detail/knapsack_factor.hpp>
+#include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/detail/min_plus.hpp>
 #include <shardweave/solve/detail/two_costs.hpp>
 
@@ -161,8 +162,27 @@ class dual_ascent {
   }
   [[nodiscard]] std::span<detail::knapsack_factor> knapsacks() { return rows_; }
 
+  /// Passes in both directions, for `multipliers` and `amounts`: beliefs of labels without room in a row that is a
+  /// factor are infinite otherwise, and large here. \returns the bound of the last one
+  double settle() {
+    if (!rows_.empty()) {
+      const double large = 1024 * magnitude();
+      for (auto& row : rows_) row.set_without_room(large);
+      const auto is_infinite = [](double m) { return !std::isfinite(m); };
+      if (std::any_of(messages_.begin(), messages_.end(), is_infinite)) {
+        std::replace_if(messages_.begin(), messages_.end(), is_infinite, 0.0);
+        forward();
+        backward();
+      }
+    }
+    forward();
+    const double bound = backward();
+    for (auto& row : rows_) row.set_without_room(infinity);
+    return bound;
+  }
   /// After a backward pass: its messages as multipliers of the local polytope (`dual_values::of_class`); with the
-  /// present unary costs, their `dual_bound` is the bound of that pass. \pre no row is a factor
+  /// present unary costs, their `dual_bound` is the bound of that pass. If rows are factors, that holds together with
+  /// `amounts`, after `settle`.
   [[nodiscard]] std::vector<double> multipliers() {
     std::vector<double> excess(p_->total_labels());
     for (std::size_t x = 0; x < p_->size(); ++x) {
@@ -183,6 +203,19 @@ class dual_ascent {
       for (std::size_t j = 0; j < t.column_classes(); ++j) of_column[j] -= messages_[to_second_[e] + j];
     }
     return result;
+  }
+
+  /// What variables have put into the rows that are factors.
+  [[nodiscard]] std::vector<row_amounts> amounts() const {
+    std::vector<row_amounts> all;
+    for (const auto& row : rows_) {
+      row_amounts& one = all.emplace_back(row_amounts{.row = row.row()});
+      for (const auto& m : row.members()) {
+        auto& of_labels = one.members.emplace_back(row_amounts::member{.variable = m.variable}).amounts;
+        for (const std::uint32_t c : m.class_of) of_labels.push_back(m.cost[c]);
+      }
+    }
+    return all;
   }
 
   /// Messages and factor costs, for `restore`.
@@ -219,6 +252,20 @@ class dual_ascent {
   }
   static std::size_t padded(std::size_t n) {
     return (n + cost_table<Cost>::padding - 1) / cost_table<Cost>::padding * cost_table<Cost>::padding;
+  }
+
+  /// The largest of all finite costs and messages.
+  [[nodiscard]] double magnitude() const {
+    double most = 1;
+    const auto see = [&most](double value) {
+      if (std::isfinite(value)) most = std::max(most, std::abs(value));
+    };
+    for (const double cost : unary_) see(cost);
+    for (const double m : messages_) see(m);
+    for (const auto& row : rows_)
+      for (const auto& m : row.members())
+        for (const double cost : m.cost) see(cost);
+    return most;
   }
 
   /// The share of a variable's belief that it sends in each message of a pass.

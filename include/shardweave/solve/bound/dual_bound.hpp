@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -21,6 +22,18 @@ struct dual_values {
   std::vector<double> of_class = {};
   /// Price of usage, per row: positive for the limit `high`, negative for `low`.
   std::vector<double> of_row = {};
+};
+
+/// The upper limit of a row as a knapsack: amounts that variables put in, in the unit of costs. Labelings that keep the
+/// limit put in no less than the least sum of amounts within it. Any finite values are valid.
+struct row_amounts {
+  /// What one variable puts in.
+  struct member {
+    std::uint32_t variable = 0;
+    std::vector<double> amounts = {};  ///< per label
+  };
+  std::uint32_t row = 0;
+  std::vector<member> members = {};  ///< each variable once
 };
 
 /// The first multiplier of each edge, with their total number as the last element.

@@ -229,13 +229,17 @@ class price_ascent {
     return messages_.label_bounds(prices_.earned(), bound_);
   }
 
-  /// The best bound as multipliers of the local polytope, which can be checked independently (`dual_bound`).
-  /// \pre `strengthen` was not called
+  /// The best bound as multipliers of the local polytope, which can be checked independently (`dual_bound`); after
+  /// `strengthen`, together with `amounts`.
   [[nodiscard]] dual_values multipliers() {
-    static_cast<void>(at_best());
-    messages_.backward();
+    if (!best_prices_.empty()) fall_back();
+    load_unary();
+    messages_.settle();
     return {messages_.multipliers(), prices_.values()};
   }
+  /// What variables have put into rows that became knapsack factors; empty if there are none.
+  /// \pre no step was made since `multipliers`
+  [[nodiscard]] std::vector<row_amounts> amounts() const { return messages_.amounts(); }
   /// Complexity: four passes of message passing
   [[nodiscard]] dual_guide guide() {
     std::vector<double> of_labels = label_bounds();

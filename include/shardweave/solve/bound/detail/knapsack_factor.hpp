@@ -114,7 +114,11 @@ class knapsack_factor {
     magnitude_ = 0;
   }
 
-  /// Per class of a member: the least cost of all others; +infinity where the row cannot be kept.
+  /// What stands for the least cost of all others where the row cannot be kept, +infinity or a large number, from the
+  /// next pass on.
+  void set_without_room(double cost) { without_room_ = cost; }
+
+  /// Per class of a member: the least cost of all others, `set_without_room` where the row cannot be kept.
   std::span<const double> receive(std::size_t i) {
     member& m = members_[i];
     const double* const up = (ascending_ ? state_ : before_[i]).data();
@@ -122,11 +126,11 @@ class knapsack_factor {
     for (std::size_t j = 0; j < m.weight.size(); ++j) {
       const std::size_t w = m.weight[j];
       if (w >= cells_) {
-        m.received[j] = infinity;
+        m.received[j] = without_room_;
         continue;
       }
       // capacities a and b with a + b = cells - 1 - w, of which the second stands at cells - 1 - b
-      m.received[j] = least_sum(up, down + w, cells_ - w);
+      m.received[j] = std::min(without_room_, least_sum(up, down + w, cells_ - w));
     }
     return m.received;
   }
@@ -209,6 +213,7 @@ class knapsack_factor {
   bool ascending_ = true;                    ///< of the present pass
   direction ready_ = direction::none;
   double magnitude_ = 0;
+  double without_room_ = infinity;
 };
 
 }  // namespace shardweave::inline v0::detail

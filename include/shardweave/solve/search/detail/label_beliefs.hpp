@@ -3,25 +3,29 @@
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
+#include <shardweave/solve/search/detail/row_sums.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 /// \file
-/// Bounds on labels from multipliers of the local polytope.
+/// Bounds on labels from multipliers of the local polytope, and from rows as knapsacks.
 
 namespace shardweave::inline v0::detail {
 
-/// The bound that multipliers prove: a constant plus the least reparametrized cost (belief) of each variable.
+/// The bound that multipliers prove: a constant plus the least reparametrized cost (belief) of each variable, and the
+/// least sum of each knapsack.
 struct label_beliefs {
   double bound = 0;
   /// Per label of all variables: how far any labeling with it is above the bound. Its belief above the least one of its
-  /// variable, and for each neighbour the least of what that is, and the edge costs, above theirs.
+  /// variable, and for each neighbour the least of what that is, and the edge costs, above theirs; and how far the
+  /// least sum of each knapsack with it is above that without; infinite where a knapsack has no room for it.
   std::vector<double> excess;
 };
 
@@ -63,10 +67,33 @@ template <cost_value Cost>
   return result;
 }
 
-/// The beliefs under multipliers `dual`.
-/// Complexity: O(labels * degree + pairs of classes + labels * rows)
+/// Takes what is put into rows off the beliefs of labels, and adds their least sums to the bound, which is infinite if
+/// no labeling keeps them.
+/// \returns per label how far these sums are higher with it; empty without rows
 template <cost_value Cost>
-[[nodiscard]] label_beliefs beliefs_by(const compact_problem<Cost>& p, const dual_values& dual) {
+[[nodiscard]] std::vector<double> put_in(const compact_problem<Cost>& p, std::span<const row_amounts> rows,
+                                         std::vector<double>& belief, double& bound) {
+  std::vector<double> more(rows.empty() ? 0 : belief.size());
+  for (const row_amounts& row : rows) {
+    const std::optional<row_sums> sums = row_sums_of(p, row);
+    bound += sums ? sums->least : std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; sums && i < row.members.size(); ++i) {
+      const std::size_t start = p.label_start(row.members[i].variable);
+      for (std::size_t l = 0; l < row.members[i].amounts.size(); ++l) {
+        belief[start + l] -= row.members[i].amounts[l];
+        more[start + l] += sums->more[i][l];
+      }
+    }
+  }
+  return more;
+}
+
+/// The beliefs under multipliers `dual`.
+/// \param rows  with an upper limit, as knapsacks
+/// Complexity: O(labels * degree + pairs of classes + labels * rows), and that of `row_sums_of` for each of `rows`
+template <cost_value Cost>
+[[nodiscard]] label_beliefs beliefs_by(const compact_problem<Cost>& p, const dual_values& dual,
+                                       std::span<const row_amounts> rows = {}) {
   label_beliefs result{static_cast<double>(p.constant()), std::vector<double>(p.total_labels())};
   std::vector<double>& belief = result.excess;
   std::vector<double> before(p.rows().size() + 1);  // sums of the prices of rows 0..r-1
@@ -97,6 +124,7 @@ template <cost_value Cost>
     for (strategy l = 0; l < t.rows(); ++l) belief[p.label_start(edge.first) + l] += rest[t.row_class(l)];
     rests.push_back(std::move(rest));
   }
+  const std::vector<double> more = put_in(p, rows, belief, result.bound);
   for (std::size_t x = 0; x < p.size(); ++x) {
     const auto of = std::span(belief).subspan(p.label_start(x), p.label_count(x));
     const double least = *std::min_element(of.begin(), of.end());
@@ -104,6 +132,7 @@ template <cost_value Cost>
     for (double& b : of) b -= least;
   }
   belief = with_neighbours(p, dual, rests, belief);
+  for (std::size_t l = 0; l < more.size(); ++l) belief[l] += more[l];
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
+#include <shardweave/solve/search/detail/row_sums.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -71,11 +72,13 @@ class stated_multipliers {
   /// \param kept    all remaining labels of the compiled problem
   /// \param base    if `p` has prices of savings: the part without them, which may lack edges of `p`
   /// \param in_base  the same for costs without prices
+  /// \param rows    of `p`, as knapsacks
   template <cost_value C>  // of the part: double if savings are priced
   [[nodiscard]] placement_multipliers operator()(const compact_problem<C>& p, const variable_origin& origin,
                                                  const kept_labels& kept, const dual_values& dual,
                                                  const compact_problem<Cost>* base = nullptr,
-                                                 const stated_multipliers* in_base = nullptr) const {
+                                                 const stated_multipliers* in_base = nullptr,
+                                                 std::span<const row_amounts> rows = {}) const {
     placement_multipliers m;
     double most_price = 0;
     for (const double price : dual.of_row) most_price = std::max(most_price, std::abs(price));
@@ -127,6 +130,9 @@ class stated_multipliers {
     for (const message& one : messages)
       for (const auto& [s, amount] : one.amounts)
         if (std::isfinite(amount)) most = std::max(most, std::abs(amount));
+    for (const row_amounts& row : rows)
+      for (const row_amounts::member& one : row.members)
+        for (const double amount : one.amounts) most = std::max(most, std::abs(amount));
     m.message_bits = std::clamp(46 - magnitude_bits(most), 0, 60);
     for (const message& one : messages) {
       std::vector<std::int64_t> amounts(form_->strategies(unknown(one.second)));
@@ -134,6 +140,7 @@ class stated_multipliers {
       if (std::any_of(amounts.begin(), amounts.end(), [](std::int64_t a) { return a != 0; }))
         m.messages.add({vertex_[one.first], vertex_[one.second], amounts});
     }
+    for (const row_amounts& row : rows) m.knapsacks.push_back(stated(p.rows()[row.row], row, origin, m.message_bits));
     return m;
   }
 
@@ -153,6 +160,20 @@ class stated_multipliers {
   [[nodiscard]] const Form& form() const { return *form_; }
 
  private:
+  /// A row as a knapsack.
+  /// \param bits  amounts are in units of 2^-bits
+  [[nodiscard]] row_knapsack stated(const usage_row& row, const row_amounts& of, const variable_origin& origin,
+                                    int bits) const {
+    row_knapsack result{.budget = row.budget, .time = row.time, .cells = row_cells};
+    for (const row_amounts::member& one : of.members) {
+      const auto& [variable, labels] = origin[one.variable];
+      auto& amounts = result.members.emplace_back(row_knapsack::member{.vertex = vertex_[variable]}).amounts;
+      amounts.resize(form_->strategies(unknown(variable)));
+      for (std::size_t l = 0; l < labels.size(); ++l)
+        amounts[stated(variable, labels[l])] = rounded_down(one.amounts[l], bits);
+    }
+    return result;
+  }
   /// What a reduction moved from a table to the costs of its second end, which what eliminations leave has in the
   /// table: the two differ by a cost for each end.
   template <class C>

@@ -14,9 +14,12 @@
 /// \file
 /// The room of a row for usage, in cells.
 
-namespace shardweave::inline v0::detail {
+namespace shardweave::inline v0 {
 
-/// The room that an upper limit leaves for usage above the least of every unknown, counted in cells.
+/// The room that an upper limit leaves for usage above the least of every unknown, counted in cells: no assignment that
+/// keeps the limit takes more cells than there are. A cell is as large as what all usage of members has in common, or
+/// so large that there are few. Complexity: O(strategies) \tparam Whole  wide enough for the limit and all sums of
+/// usage
 template <class Whole>
 class knapsack_room {
  public:
@@ -35,7 +38,7 @@ class knapsack_room {
     Whole common = 0;
     for (const std::uint32_t x : members)
       for (std::size_t s = 0; s < left[x].size(); ++s)
-        if (left[x][s] != 0) common = greatest_common_divisor<Whole>(std::move(common), beyond(x, s));
+        if (left[x][s] != 0) common = detail::greatest_common_divisor<Whole>(std::move(common), beyond(x, s));
     cell_ = std::max<Whole>(std::move(common), room_ / Whole(most) + 1);
     cells_ = static_cast<std::uint32_t>(Whole(room_ / cell_));
   }
@@ -67,4 +70,4 @@ class knapsack_room {
   std::uint32_t cells_ = 0;
 };
 
-}  // namespace shardweave::inline v0::detail
+}  // namespace shardweave::inline v0
