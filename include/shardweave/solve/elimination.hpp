@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -186,7 +187,7 @@ class elimination {
       };
       // sorted, so that the key does not depend on the order of creation and equal buckets have equal keys
       std::sort(parts.begin(), parts.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return std::pair(factors[a].scope, factors[a].content) < std::pair(factors[b].scope, factors[b].content);
+        return std::tie(factors[a].scope, factors[a].content) < std::tie(factors[b].scope, factors[b].content);
       });
       std::vector<std::uint64_t> key{unaries(std::vector<Cost>(p.unary(x).begin(), p.unary(x).end()))};
       for (const std::uint32_t f : parts) {

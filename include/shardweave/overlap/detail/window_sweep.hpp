@@ -25,12 +25,15 @@ class window_sweep {
     std::vector<std::size_t> ordinary;
     for (std::size_t i = 0; i < windows.size(); ++i)
       (windows[i].except == no_position ? ordinary.emplace_back(i) : except_of_[i] = windows[i].except - first);
-    std::ranges::stable_sort(ordinary, {}, [&](std::size_t i) { return windows[i].last; });
+    const auto sort_by = [&](std::size_t window::*end) {
+      std::ranges::stable_sort(ordinary, {}, [&, end](std::size_t i) { return windows[i].*end; });
+    };
+    sort_by(&window::last);
     for (const std::size_t i : ordinary) {
       rank_of_[i] = ends_.size();
       ends_.push_back(windows[i].last);
     }
-    std::ranges::stable_sort(ordinary, {}, [&](std::size_t i) { return windows[i].first; });
+    sort_by(&window::first);
     for (const std::size_t i : ordinary) {
       by_begin_.push_back(rank_of_[i]);
       begins_.push_back(windows[i].first);

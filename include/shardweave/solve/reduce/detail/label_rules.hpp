@@ -2,6 +2,7 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/range_minimum.hpp>
+#include <shardweave/solve/detail/order_by.hpp>
 #include <shardweave/solve/reduce/detail/mutable_problem.hpp>
 #include <shardweave/solve/reduce/detail/usage_tidy.hpp>
 
@@ -10,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -165,9 +166,8 @@ class drop_dominated {
     std::vector<bool> gone(k, false);
     std::size_t left = k;
     // cheap labels first: they are the ones that dominate
-    std::vector<strategy> order(k);
-    std::iota(order.begin(), order.end(), strategy{0});
-    std::stable_sort(order.begin(), order.end(), [&](strategy a, strategy b) { return v.unary[a] < v.unary[b]; });
+    std::vector<strategy> order;
+    order_by(std::span<const Cost>(v.unary), order);
     look_at_all(order);
     for (std::size_t i = 0; i < k; ++i) {
       const strategy a = order[i];

@@ -5,14 +5,15 @@
 #include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/constraints.hpp>
+#include <shardweave/solve/detail/order_by.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -40,10 +41,7 @@ class greedy_labels {
       score(x);
       if (noise > 0)
         for (double& s : scores_) s += noise * random.unit() * (1 + std::abs(s));
-      order_.resize(scores_.size());
-      std::iota(order_.begin(), order_.end(), strategy{0});
-      std::sort(order_.begin(), order_.end(),
-                [&](strategy a, strategy b) { return std::pair(scores_[a], a) < std::pair(scores_[b], b); });
+      order_by(std::span<const double>(scores_), order_);
       labels_[x] = chosen(x);
     }
     return labels_;

@@ -3,6 +3,7 @@
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/solve/bound/savings_ascent.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/detail/order_by.hpp>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,9 +30,8 @@ struct two_way_split {
 /// \param least  lower bounds on labelings with each label
 inline two_way_split split_at_widest_step(std::size_t variable, std::span<const double> measure,
                                           std::span<const double> least) {
-  std::vector<strategy> order(measure.size());
-  std::iota(order.begin(), order.end(), strategy{0});
-  std::stable_sort(order.begin(), order.end(), [&](strategy a, strategy b) { return measure[a] < measure[b]; });
+  std::vector<strategy> order;
+  order_by(measure, order);
   std::size_t cut = 1;
   double widest = -1;
   for (std::size_t i = 1; i < order.size(); ++i)
