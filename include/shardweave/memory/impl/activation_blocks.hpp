@@ -251,16 +251,16 @@ class block_reader {
         held[uses_[q].until + 1] -= g_.storages()[q].size.count();
       }
 
-    const std::vector<std::int64_t> used_beyond = changes_of_values_beyond();
+    const std::vector<std::int64_t> change_of_used = changes_of_used_values();
     std::vector<std::int64_t> forward(blocks()), beside(blocks(), std::numeric_limits<std::int64_t>::max());
-    std::int64_t after = 0, values = 0, longer = 0, beyond = 0;
+    std::int64_t after = 0, values = 0, longer = 0, used = 0;
     std::size_t current = 0;  // the last block whose forward part has begun
     for (task_index t = 0; t < g_.size(); ++t) {
       tracker.restart_peak();
       tracker.run(t);
       values += change[t];
       longer += held[t];
-      beyond += used_beyond[t];
+      used += change_of_used[t];
       const std::int64_t other = tracker.peak().count() - values + longer;
       if (blocks() == 0) continue;
       while (current + 1 < blocks() && t >= first_forward_[current + 1]) ++current;
@@ -276,9 +276,9 @@ class block_reader {
         beside[part] = std::min(beside[part], other);
         result_.blocks[part].backward.push_back(std::move(step));
       } else if (t <= last_forward_) {
-        forward[current] = std::max(forward[current], other + beyond + live_values(current, t));
+        forward[current] = std::max(forward[current], other + used);
       } else {
-        after = std::max(after, other + beyond);
+        after = std::max(after, other + used);
       }
     }
     for (std::size_t b = 0; b < blocks(); ++b) {
@@ -289,31 +289,26 @@ class block_reader {
     }
     result_.after = bytes(after);
   }
-  /// By task, how many more bytes than before it are of values that their own block's forward part still uses after
-  /// that of the next block has begun (a gather that begins early), and that policies need not keep.
-  [[nodiscard]] std::vector<std::int64_t> changes_of_values_beyond() const {
+  /// By task, how many more bytes than before it are of values that forward parts use. A value that may be kept counts
+  /// to the end of its block's part, which is where the next one begins; from then on policies count what is kept, and
+  /// only what need not be kept, and is used still (a gather that begins early), counts on.
+  [[nodiscard]] std::vector<std::int64_t> changes_of_used_values() const {
     std::vector<std::int64_t> change(g_.size() + 1);
-    for (std::size_t b = 0; b + 1 < blocks(); ++b)
+    for (std::size_t b = 0; b < blocks(); ++b) {
+      const bool is_last = b + 1 == blocks();
+      const task_index end_of_block = is_last ? last_forward_ + 1 : first_forward_[b + 1];
       for (std::size_t v = 0; v < result_.storages[b].size(); ++v) {
         const block_value& value = result_.blocks[b].values[v];
         const use& u = uses_[result_.storages[b][v]];
-        const task_index begin = std::max(u.made, first_forward_[b + 1]);
-        if ((value.may_keep && !value.may_drop) || begin > u.last_forward) continue;
-        change[begin] += value.size.count();
-        change[u.last_forward + 1] -= value.size.count();
+        task_index end = u.last_forward + 1;
+        if (value.may_keep) end = value.may_drop ? std::max(end, end_of_block) : end_of_block;
+        if (is_last) end = std::min(end, end_of_block);
+        if (u.made >= end) continue;
+        change[u.made] += value.size.count();
+        change[end] -= value.size.count();
       }
-    return change;
-  }
-  /// Bytes of a block's values that are live while a task of its forward part runs; values that may be kept, to its
-  /// end.
-  [[nodiscard]] std::int64_t live_values(std::size_t b, task_index t) const {
-    std::int64_t sum = 0;
-    for (std::size_t v = 0; v < result_.storages[b].size(); ++v) {
-      const std::uint32_t s = result_.storages[b][v];
-      if (uses_[s].made <= t && (t <= uses_[s].last_forward || result_.blocks[b].values[v].may_keep))
-        sum += g_.storages()[s].size.count();
     }
-    return sum;
+    return change;
   }
   /// Merges steps that read nothing and hold no more than their neighbour, which cannot raise any peak.
   static void drop_quiet_steps(recompute_block& block) {
