@@ -26,9 +26,7 @@
 
 namespace shardweave::inline v0 {
 
-namespace detail {
-
-/// The default solver of windows: brief, so that many windows can be tried.
+/// The default solver of windows in a `large_neighbourhood`: brief, so that many can be tried.
 struct window_search : branch_and_bound {
   static constexpr std::string_view name = "window_search";
   window_search() {
@@ -39,8 +37,6 @@ struct window_search : branch_and_bound {
     polish_moves = 0;
   }
 };
-
-}  // namespace detail
 
 /// Frees a window of some dozens of variables, solves for their best labels with all others fixed by `S`, accepts the
 /// answer if it costs no more, and repeats with another window. A window is a ball of neighbours, a few balls, or many
@@ -53,7 +49,7 @@ struct window_search : branch_and_bound {
 /// present labels, then means of these and of those for answers that were no better. An answer is accepted if costs
 /// less savings, computed exactly, do not increase. A solver that counts savings itself gets the window unchanged.
 /// Source: P. Shaw, Using constraint programming and local search methods to solve vehicle routing problems, CP 1998.
-template <class S = detail::window_search>
+template <class S = window_search>
 class large_neighbourhood {
  public:
   static constexpr std::string_view name = "large_neighbourhood";
