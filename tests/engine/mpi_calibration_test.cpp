@@ -14,30 +14,20 @@ namespace sw = shardweave;
 
 namespace mpi_calibration_tests {
 namespace {
+using mpi_tests::check_ranks;
 using mpi_tests::fail;
-using mpi_tests::has_mpirun;
-using mpi_tests::mpi_run;
 using mpi_tests::right;
-using mpi_tests::run_ranks;
 using mpi_tests::same;
 using mpi_tests::words_of;
 }  // namespace
 
 TEST_SUITE("mpi_calibration") {
   TEST_CASE("it measures every collective on pairs and on everyone, alike on all ranks") {
-    if (!has_mpirun()) return;
-    const mpi_run run = run_ranks("calibration");
-    CAPTURE(run.out);
-    CHECK(run.status == 0);
-    CHECK(run.out.find("RIGHT 16 curve points") != std::string::npos);
+    check_ranks("calibration", "16 curve points");
   }
 
   TEST_CASE("sizes that do not grow and measurements of nothing are refused on every rank") {
-    if (!has_mpirun()) return;
-    const mpi_run run = run_ranks("sizes to measure");
-    CAPTURE(run.out);
-    CHECK(run.status == 0);
-    CHECK(run.out.find("RIGHT sizes are refused") != std::string::npos);
+    check_ranks("sizes to measure", "sizes are refused");
   }
 }
 

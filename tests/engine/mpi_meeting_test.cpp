@@ -10,29 +10,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 namespace sw = shardweave;
 
 namespace mpi_meeting_tests {
 namespace {
+using mpi_tests::check_ranks;
 using mpi_tests::fail;
-using mpi_tests::has_mpirun;
 using mpi_tests::meet;
-using mpi_tests::mpi_run;
 using mpi_tests::right;
-using mpi_tests::run_ranks;
 using mpi_tests::same;
 }  // namespace
 
 TEST_SUITE("mpi_meeting") {
-  TEST_CASE("ranks get what rank 0 shares, and answer all who ask by turns") {
-    if (!has_mpirun()) return;
-    const mpi_run run = run_ranks("a meeting");
-    CAPTURE(run.out);
-    CHECK(run.status == 0);
-    CHECK(run.out.find("RIGHT meeting") != std::string::npos);
-  }
+  TEST_CASE("ranks get what rank 0 shares, and answer all who ask by turns") { check_ranks("a meeting", "meeting"); }
 }
 
 TEST_SUITE("mpi rank") {

@@ -65,6 +65,15 @@ inline mpi_run run_ranks(const std::string& test_case, const std::string& enviro
                      " timeout -k 5 100 mpirun -np 4" + one_rank(test_case));
 }
 
+/// Four ranks run one test case of the suite "mpi rank" to its end, and say what was right (`right`).
+inline void check_ranks(const std::string& test_case, const std::string& said) {
+  if (!has_mpirun()) return;
+  const mpi_run run = run_ranks(test_case);
+  CAPTURE(run.out);
+  CHECK(run.status == 0);
+  CHECK(run.out.find("RIGHT " + said) != std::string::npos);
+}
+
 /// How many processes have this text in their environment.
 inline int processes_with(const std::string& text) {
   int count = 0;
