@@ -1,3 +1,4 @@
+#include "order_refusal.hpp"
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/check_order_certificate.hpp>
 #include <shardweave/tasks/order_certificate.hpp>
@@ -23,6 +24,9 @@ using small_tasks::work;
 namespace check_order_certificate_tests {
 namespace {
 
+using order_proofs::none;
+using order_proofs::refusal_of;
+
 /// a (5 ns) -> {p, q, r} (10, 11, 12) -> s (2); s -> c (20, channel 0) -> wait -> z (3)
 sw::task_graph diamond() {
   sw::task_graph_builder b;
@@ -35,13 +39,6 @@ sw::task_graph diamond() {
   return std::move(b).build();
 }
 constexpr sw::activity_number of_a = 0, of_p = 3, of_q = 6, of_r = 9, of_s = 12, launch_of_c = 15, run_of_c = 16;
-
-std::string refusal_of(const sw::task_graph& g, const sw::order_certificate& c) {
-  const sw::order_verdict verdict = sw::check_certificate(g, c);
-  CHECK(!verdict.accepted);
-  return verdict.failure;
-}
-sw::order_certificate none() { return {.buckets = std::vector<sw::bucket>()}; }
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // What the rows of a proof about orders state; tests/io has what its file does.
+#include "order_refusal.hpp"
 #include <shardweave/tasks/check_order_certificate.hpp>
 #include <shardweave/tasks/order_certificate.hpp>
 #include <shardweave/tasks/task_graph.hpp>
@@ -17,16 +18,11 @@ namespace sw = shardweave;
 namespace order_certificate_tests {
 namespace {
 
+using order_proofs::none;
+using order_proofs::refusal_of;
 using small_tasks::scatter;
 using small_tasks::wait_for;
 using small_tasks::work;
-
-std::string refusal_of(const sw::task_graph& g, const sw::order_certificate& c) {
-  const sw::order_verdict verdict = sw::check_certificate(g, c);
-  CHECK(!verdict.accepted);
-  return verdict.failure;
-}
-sw::order_certificate none() { return {.buckets = std::vector<sw::bucket>()}; }
 
 }  // namespace
 
