@@ -12,7 +12,8 @@
 
 namespace shardweave::inline v0 {
 
-/// The most values with a choice in one block; policies are enumerated, two or three choices for each of them.
+/// The most values with a choice in one block; policies are enumerated, two or three choices for each of them: 20 with
+/// two take 0.4 s of CPU, one more twice as long.
 inline constexpr std::size_t most_block_choices = 20;
 
 /// The policies of a block that no other one dominates in time, kept, transient and offloaded bytes, the fastest first.

@@ -198,6 +198,7 @@ class pipeline_planner {
   }
   /// The best of a plan and of two that recompute more, which leaves room for more collectives at once.
   [[nodiscard]] plan with_more_made_again(plan best, const solve_control& control) const {
+    // LLaMA-3 8B on 8x8 within 16 GiB and 70B within 40 have the same steps with half, with twice and without
     constexpr std::array<std::int64_t, 2> spares{64, 24};
     std::array<plan, 2> others{best, best};
     for_each_number(others.size(), control.threads, [&] {
