@@ -52,12 +52,12 @@ TEST_SUITE("exact_elimination") {
     CHECK(two->pair_between(0, 1) == 0);
     CHECK(two->cost_of_pair(0, 0, 1) == 1 + 0x1p-20);  // b as a: its own cost, and the edge to c
     CHECK(two->cost_of_pair(0, 1, 0) == 1 + 0x1p-52);
-    const auto one = eliminate({.steps = {{2, 0}}}, left);
+    const auto one = eliminate({.steps = {{2, 0}}}, left, &*two);
     REQUIRE(one);
     CHECK(one->names() == std::vector<std::uint32_t>{0});
     CHECK(one->cost(0, 0) == 1 + 0x1p-20);
     CHECK(left == sw::strategies_left{{1, 1}});
-    const auto none = eliminate({.steps = {{0}}}, left);
+    const auto none = eliminate({.steps = {{0}}}, left, &*one);
     REQUIRE(none);
     CHECK(none->size() == 0);
     CHECK(none->apart() == 1 + 0x1p-52);  // no rounding told it from 1
@@ -106,7 +106,7 @@ TEST_SUITE("exact_elimination") {
         }
         const auto least = std::ranges::min_element(with, {}, &std::vector<std::uint32_t>::size);
         is_exact = least->size() <= 3;
-        if (is_exact) rest = eliminate({.steps = {*least}}, left);
+        if (is_exact) rest = eliminate({.steps = {*least}}, left, &*rest);
         const bool is_empty =
             std::ranges::any_of(left, [](const auto& of) { return std::ranges::count(of, 0) == std::ssize(of); });
         if (is_empty) CHECK(!best.objective);

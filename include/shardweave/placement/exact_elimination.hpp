@@ -29,7 +29,12 @@ namespace shardweave::inline v0 {
 /// What eliminations leave of a stated problem, its costs rounded to doubles.
 class rounded_problem {
  public:
-  explicit rounded_problem(detail::exact_problem<double> p) : p_(std::move(p)) {}
+  /// \param exact  what it was rounded from
+  rounded_problem(detail::exact_problem<double> p, std::shared_ptr<const void> exact)
+      : p_(std::move(p)), exact_(std::move(exact)) {}
+
+  /// For `exact_elimination`: an `exact_problem` of its numbers.
+  [[nodiscard]] const std::shared_ptr<const void>& exact() const { return exact_; }
 
   /// The number of unknowns.
   [[nodiscard]] std::size_t size() const { return p_.size(); }
@@ -57,14 +62,17 @@ class rounded_problem {
 
  private:
   detail::exact_problem<double> p_;
+  std::shared_ptr<const void> exact_;
 };
 
 namespace detail {
 /// A problem rounded to doubles, without usage.
 template <class Whole>
-[[nodiscard]] rounded_problem in_doubles(const exact_problem<Whole>& p, int bits) {
-  const auto rounded = [bits](const Whole& value) {
-    return static_cast<double>(std::ldexp(static_cast<long double>(value), -bits));
+[[nodiscard]] rounded_problem in_doubles(std::shared_ptr<const exact_problem<Whole>> exact, int bits) {
+  const exact_problem<Whole>& p = *exact;
+  const long double unit = std::ldexp(1.0L, -bits);
+  const auto rounded = [unit](const Whole& value) {
+    return static_cast<double>(static_cast<long double>(value) * unit);
   };
   const auto all = [&](const std::vector<Whole>& values) {
     std::vector<double> result;
@@ -87,14 +95,15 @@ template <class Whole>
     result.pairs.push_back({pair.first, pair.second, table});
   }
   result.link();
-  return rounded_problem(std::move(result));
+  return {std::move(result), std::move(exact)};
 }
 
 }  // namespace detail
 
-/// Eliminates unknowns of a stated problem, call by call, in the exact arithmetic of `check_certificate`. Rows are not
-/// kept: usage is no part of the result.
-/// Complexity: that of reading the problem, once; per step the strategies of an unknown times classes of its neighbours
+/// Eliminates unknowns of a stated problem, and strategies that others dominate, in the exact arithmetic of
+/// `check_certificate`. Rows are not kept: usage is no part of the result.
+/// Complexity: that of reading the problem, once; per step the strategies of an unknown times classes of its
+/// neighbours; per call that of rounding what is left
 template <cost_value Cost>
 class exact_elimination {
  public:
@@ -112,27 +121,31 @@ class exact_elimination {
   }
 
   /// \param left  of the unknowns that there are, by number; on return of those that are left
+  /// \param from  what an earlier call left, of which this one eliminates more; null: all of the problem
   /// \returns what is left; nothing if the time is up, or a step names what is not there
-  [[nodiscard]] std::optional<rounded_problem> operator()(const placement_reduction& r, strategies_left& left) {
-    return reduce_(r, left);
+  [[nodiscard]] std::optional<rounded_problem> operator()(const placement_reduction& r, strategies_left& left,
+                                                          const rounded_problem* from = nullptr) const {
+    return reduce_(r, left, from);
   }
 
  private:
   template <class Whole>
   void begin(const placement_description<Cost>& d, const stated_form<Cost>& form, const deadline& limit) {
     const auto exact = std::make_shared<const detail::exact_reduction<Cost, Whole>>(d, form, *number_range_, limit);
-    reduce_ = [exact, now = exact->whole(), bits = number_range_->bits](
-                  const placement_reduction& r, strategies_left& left) mutable -> std::optional<rounded_problem> {
+    reduce_ = [exact, bits = number_range_->bits](const placement_reduction& r, strategies_left& left,
+                                                  const rounded_problem* from) -> std::optional<rounded_problem> {
+      using problem = detail::exact_problem<Whole>;
+      const auto before = from == nullptr ? exact->whole() : std::static_pointer_cast<const problem>(from->exact());
       detail::complaint wrong;
-      auto rest = exact->reduced(r, *now, left, wrong);
+      auto rest = exact->reduced(r, *before, left, wrong);
       if (!rest) return std::nullopt;
-      now = std::move(rest);
-      return detail::in_doubles(*now, bits);
+      return detail::in_doubles(std::move(rest), bits);
     };
   }
 
   std::unique_ptr<const detail::number_range> number_range_;
-  std::function<std::optional<rounded_problem>(const placement_reduction&, strategies_left&)> reduce_;
+  std::function<std::optional<rounded_problem>(const placement_reduction&, strategies_left&, const rounded_problem*)>
+      reduce_;
 };
 
 }  // namespace shardweave::inline v0

@@ -158,6 +158,7 @@ class branch_and_bound::relaxation {
           visit.is_root() ? options_.polish_moves : options_.polish_moves / 4);
   }
   [[nodiscard]] bool is_decided() const { return now_->problem().size() == 0; }
+  [[nodiscard]] const compact_problem<Cost>& root() const { return root_; }
   [[nodiscard]] const detail::variable_origin& origin() const { return now_->origin(); }
   [[nodiscard]] std::vector<char> allowed() const { return now_->allowed_in(root_); }
   [[nodiscard]] const std::vector<double>& label_bounds() const { return least_; }

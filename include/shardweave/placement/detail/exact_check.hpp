@@ -162,13 +162,6 @@ class exact_check {
   [[nodiscard]] std::optional<Whole> least(const placement_multipliers& m, const problem& p,
                                            const strategies_left& left, const std::vector<std::uint32_t>& order,
                                            std::size_t room, complaint& wrong) const {
-    std::vector<std::vector<std::size_t>> choices(p.size());
-    std::vector<std::size_t> counts;
-    for (std::uint32_t x = 0; x < p.size(); ++x) {
-      for (std::size_t s = 0; s < left[x].size(); ++s)
-        if (left[x][s] != 0) choices[x].push_back(s);
-      counts.push_back(choices[x].size());
-    }
     std::vector<char> is_named(p.size());
     std::vector<std::uint32_t> unknowns;
     for (const std::uint32_t v : order) {
@@ -179,30 +172,22 @@ class exact_check {
       if (wrong) return std::nullopt;
       unknowns.push_back(x);
     }
-    if (std::ranges::count(counts, 0U) > 0) return std::nullopt;
-    for (std::uint32_t x = 0; x < p.size(); ++x)
+    for (std::uint32_t x = 0; x < p.size(); ++x) {
+      if (none_left(left[x])) return std::nullopt;
       if (is_named[x] == 0) unknowns.push_back(x);
-    dynamic_program<Whole> program(std::move(counts), room);
-    const priced_form at = without_messages(m, p, left, false);
-    if (at.breaks_limits) return std::nullopt;
-    program.add(at.apart);
-    for (std::uint32_t x = 0; x < p.size() && !limit_.expired(); ++x) {
-      std::vector<Whole> costs;
-      for (const std::size_t s : choices[x]) costs.push_back(at.belief[x][s]);
-      const std::size_t n = costs.size();
-      program.add({x}, std::move(costs), std::vector<char>(n, 1));
     }
+    priced_form at = without_messages(m, p, left, false);
+    if (at.breaks_limits) return std::nullopt;
+    std::vector<typename dynamic_program<Whole>::choices> own(p.size());
+    for (std::uint32_t x = 0; x < p.size(); ++x)
+      for (std::size_t s = 0; s < left[x].size(); ++s)
+        own[x].push_back(left[x][s] != 0 ? std::optional(std::move(at.belief[x][s])) : std::nullopt);
+    dynamic_program<Whole> program(std::move(own), room);
+    program.add(at.apart);
     for (std::size_t i = 0; i < p.pairs.size() && !limit_.expired() && program.has_room(); ++i) {
       const auto& [x, y, table] = p.pairs[i];
-      std::vector<Whole> costs;
-      std::vector<char> allowed;
-      for (const std::size_t s : choices[x])
-        for (const std::size_t t : choices[y]) {
-          const std::size_t cell = table->row_class[s] * table->columns + table->column_class[t];
-          costs.push_back(m.only_limits ? Whole(0) : table->costs[cell]);
-          allowed.push_back(table->allowed[cell]);
-        }
-      program.add({x, y}, std::move(costs), std::move(allowed));
+      program.add({{x, table->row_class}, {y, table->column_class}}, {table->rows, table->columns},
+                  m.only_limits ? std::vector<Whole>(table->costs.size()) : table->costs, table->allowed);
     }
     for (const std::uint32_t x : unknowns) program.eliminate(x, [this] { return limit_.expired(); });
     if (!program.has_room()) {

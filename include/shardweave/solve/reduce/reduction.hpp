@@ -18,11 +18,12 @@
 
 namespace shardweave::inline v0 {
 
-/// Which labels a reduction may remove. A proof in which each step is stated turns both off: other steps of it remove
-/// labels.
+/// Which labels a reduction may remove, and what is told of it. In a proof, in which each step is stated, labels that a
+/// row has no room for are removed by other steps.
 struct reduction_limits {
   bool dominance = true;  ///< whether labels go that another one is at least as good as
   bool rows = true;       ///< whether labels go that a row has no room for
+  bool notes = false;     ///< whether `steps` tells of labels that others dominate, too
 };
 
 /// Counters of a reduction.
@@ -67,8 +68,8 @@ class reduction {
   [[nodiscard]] std::span<const std::pair<std::uint32_t, std::vector<strategy>>> origin() const {
     return lifting_.kept();
   }
-  /// The variables that were removed, in order: each with those that its label follows from, none, one or two.
-  [[nodiscard]] std::vector<std::vector<std::uint32_t>> removals() const { return lifting_.removals(); }
+  /// The variables that were removed, in order, and with `reduction_limits::notes` the labels that others dominate.
+  [[nodiscard]] std::vector<reduction_step> steps() const { return lifting_.steps(); }
   /// Labels of the kernel's variables -> labels of the given problem's. Costs and usage of every row that is left
   /// are the same, up to what was taken off both sides; an optimum becomes an optimum.
   /// Complexity: O(variables of the given problem)
@@ -118,7 +119,7 @@ bool reduction<Cost>::run(working& p, const reduction_limits& limits, const dead
   detail::usage_tidy<Cost> usage(p);
   detail::drop_inconsistent<Cost> consistent(p);
   detail::drop_oversized<Cost> oversized(p);
-  detail::drop_dominated<Cost> dominated(p, usage, limits.dominance ? most_labels : 0, dominance_work);
+  detail::drop_dominated<Cost> dominated(p, usage, limits.dominance ? most_labels : 0, dominance_work, limits.notes);
   detail::absorb_single<Cost> single{p, usage};
   detail::follow_neighbour<Cost> follower{p};
   detail::remove_leaf<Cost> leaf{p, usage};

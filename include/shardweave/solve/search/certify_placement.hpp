@@ -15,6 +15,7 @@
 #include <shardweave/solve/search/detail/proof_kernel.hpp>
 #include <shardweave/solve/search/detail/proof_record.hpp>
 #include <shardweave/solve/search/detail/proof_relaxation.hpp>
+#include <shardweave/solve/search/detail/rest_relaxation.hpp>
 #include <shardweave/solve/search/detail/ruled_out.hpp>
 #include <shardweave/solve/search/detail/stated_multipliers.hpp>
 
@@ -23,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -72,28 +74,26 @@ template <cost_value Cost>
   proofs.begin_with(std::move(ruled_out));
   go_on();
   const std::size_t root_steps = steps_within(options.steps, control.seconds);
-  const auto search = [&]<class Form>(const placement_problem<Cost>& whole, const compact_problem<Cost>& costs,
-                                      const stated_multipliers<Cost, Form>& stated, proof_record<Cost, Form>& found,
-                                      typename proof_relaxation<Cost, Form>::memory start) {
-    constexpr double worthwhile = 0.02;  // share of labels that a round of reduced-cost fixing must remove
-    proof_relaxation<Cost, Form> bounds(whole, costs, stated, best, proofs,
-                                        {.root_steps = root_steps, .nodes = options.nodes}, found);
-    bounded_search<Cost, proof_relaxation<Cost, Form>, proof_record<Cost, Form>>(costs, best, bounds, found, worthwhile)
-        .run(std::move(start));
-    return proofs.last();
-  };
+  const proof_effort effort{.root_steps = root_steps, .nodes = options.nodes};
+  constexpr double worthwhile = 0.02;  // share of labels that a round of reduced-cost fixing must remove
   if (d.counted == savings_form::off) {
     proofs.look();
     proof_kernel<Cost> kernel(d, p, form, in_stated, std::move(left), best, proofs, limit);
     if (kernel.run(root_steps)) {
       if (kernel.is_proven()) return proofs.last();
-      proof_record<Cost, rounded_problem> of_rest(kernel.problem(), kernel.in_kernel());
+      const std::shared_ptr<const proof_rest<Cost>> root = kernel.base();
+      proof_record<Cost, rounded_problem> of_rest(*root->problem, *root->in_rest);
       kernel.follow(of_rest);
-      return search(placement_problem<Cost>(kernel.problem()), kernel.problem(), kernel.in_kernel(), of_rest,
-                    {.messages = kernel.memory()});
+      rest_relaxation<Cost> bounds(kernel.reduce_further(), best, proofs, effort, of_rest);
+      bounded_search<Cost, rest_relaxation<Cost>, proof_record<Cost, rounded_problem>>(*root->problem, best, bounds,
+                                                                                       of_rest, worthwhile)
+          .run({.messages = kernel.memory(), .root = root}, kernel.allowed());
+      return proofs.last();
     }
   }
-  return search(problem, p, in_stated, record, {});
+  proof_relaxation<Cost> bounds(problem, p, in_stated, best, proofs, effort, record);
+  bounded_search<Cost, proof_relaxation<Cost>, proof_record<Cost>>(p, best, bounds, record, worthwhile).run({});
+  return proofs.last();
 }
 
 }  // namespace detail

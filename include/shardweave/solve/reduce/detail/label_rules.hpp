@@ -147,9 +147,10 @@ class drop_dominated {
  public:
   /// \param most_labels  variables with more are left alone
   /// \param most_work    table entries that the search at one variable may compare
+  /// \param notes        whether the record for lifting gets the labels
   drop_dominated(mutable_problem<Cost>& p, const usage_tidy<Cost>& usage, std::size_t most_labels,
-                 std::size_t most_work)
-      : p_(p), usage_(usage), most_labels_(most_labels), most_work_(most_work) {}
+                 std::size_t most_work, bool notes = false)
+      : p_(p), usage_(usage), most_labels_(most_labels), most_work_(most_work), notes_(notes) {}
 
   std::size_t removed = 0;
 
@@ -181,6 +182,7 @@ class drop_dominated {
         if (!may_dominate(a, b, ahead) || !usage_.uses_no_more(v.segments, a, b) || !dominates(a, b, ahead)) continue;
         gone[b] = true;
         --left;
+        if (notes_) p_.note_dominated(x, b, a);
       }
     }
     if (left == k) return;
@@ -346,6 +348,7 @@ class drop_dominated {
   mutable_problem<Cost>& p_;
   const usage_tidy<Cost>& usage_;
   std::size_t most_labels_, most_work_, work_ = 0, remembered_ = 0;
+  bool notes_;
   std::vector<edge> edges_;
   std::vector<label_glance> glances_;
   std::vector<Cost> ahead_;

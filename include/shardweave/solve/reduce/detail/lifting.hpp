@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -14,7 +15,20 @@
 /// \file
 /// Maps solutions of a reduced problem back.
 
-namespace shardweave::inline v0::detail {
+namespace shardweave::inline v0 {
+
+/// A step of a reduction, by numbers of the given problem: a variable that was removed, or a label of one that another
+/// label dominates.
+struct reduction_step {
+  /// The variable, with those that its label follows from: none, one or two; of a label its variable alone.
+  std::vector<std::uint32_t> variables = {};
+  struct label {
+    strategy removed = 0, by = 0;
+  };
+  std::optional<label> dominated = std::nullopt;
+};
+
+namespace detail {
 
 /// How the labels of removed variables follow from the remaining ones. All labels are those that variables had
 /// originally, so that records stay valid when more labels are removed.
@@ -46,22 +60,30 @@ class lifting {
     records_.push_back(chosen{choices_.size()});
     choices_.push_back(std::move(c));
   }
+  /// A label of `v` that another one dominates; nothing follows from it.
+  struct dominated {
+    std::uint32_t v;
+    strategy removed, by;
+  };
+  void add(const dominated& d) { records_.push_back(d); }
   /// Adds the next variable of the reduced problem: its original number and labels.
   void keep(std::uint32_t x, std::vector<strategy> origin) { kept_.emplace_back(x, std::move(origin)); }
 
   [[nodiscard]] std::span<const std::pair<std::uint32_t, std::vector<strategy>>> kept() const { return kept_; }
 
-  /// The removed variables, in order: each with those that its label follows from, none, one or two.
-  [[nodiscard]] std::vector<std::vector<std::uint32_t>> removals() const {
-    std::vector<std::vector<std::uint32_t>> all;
+  /// What was added, in order.
+  [[nodiscard]] std::vector<reduction_step> steps() const {
+    std::vector<reduction_step> all;
     for (const auto& r : records_) {
       if (const auto* f = std::get_if<followed>(&r)) {
-        all.push_back({f->v, f->u});
+        all.push_back({.variables = {f->v, f->u}});
       } else if (const auto* d = std::get_if<decided>(&r)) {
-        all.push_back({d->v});
+        all.push_back({.variables = {d->v}});
       } else if (const auto* at = std::get_if<chosen>(&r)) {
         const choose_by_two& c = choices_[at->number];
-        all.push_back({c.v, c.u, c.w});
+        all.push_back({.variables = {c.v, c.u, c.w}});
+      } else if (const auto* l = std::get_if<dominated>(&r)) {
+        all.push_back({.variables = {l->v}, .dominated = reduction_step::label{l->removed, l->by}});
       }
     }
     return all;
@@ -94,10 +116,11 @@ class lifting {
     std::size_t number;
   };
   // nearly all variables of a problem end up here: small records, no reserve
-  std::deque<std::variant<followed, decided, chosen>> records_;
+  std::deque<std::variant<followed, decided, chosen, dominated>> records_;
   std::deque<strategy> images_;
   std::deque<choose_by_two> choices_;
   std::vector<std::pair<std::uint32_t, std::vector<strategy>>> kept_;
 };
 
-}  // namespace shardweave::inline v0::detail
+}  // namespace detail
+}  // namespace shardweave::inline v0

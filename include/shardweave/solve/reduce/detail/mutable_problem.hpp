@@ -101,6 +101,11 @@ class mutable_problem {
     v.dirty = true;
   }
 
+  /// Notes a label of v that goes because another one dominates it, which `keep` removes.
+  void note_dominated(std::uint32_t v, strategy removed, strategy by) {
+    lifting_.add(lifting::dominated{v, variables[v].at_start(removed), variables[v].at_start(by)});
+  }
+
   /// Removes v, whose label is a function of u's: `image[a]` is v's label when u has label a. Costs, usage and edges of
   /// v move to u.
   void merge(std::uint32_t v, std::uint32_t u, std::span<const strategy> image) {

@@ -23,7 +23,7 @@ namespace shardweave::inline v0::detail {
 /// \tparam Memory  warm start that its parent's relaxation leaves
 template <class Memory>
 struct open_part {
-  std::vector<char> allowed;  ///< per label of all variables of the root: whether it is left
+  std::vector<char> allowed;  ///< per label of all variables of its root: whether it is left
   Memory known = {};
   double bound = -std::numeric_limits<double>::infinity();
   std::uint32_t number = 0;  ///< its number in the record
@@ -58,7 +58,9 @@ struct no_record {
 /// \tparam Relaxation  bounds a subproblem, and updates the incumbent with what it finds:
 ///   - `memory`, `order`: a copyable type for warm starts; a `search_order`
 ///   - `goes_on(parts)`: whether another subproblem may be explored after so many
-///   - `open(part, visit)`: loads the subproblem; false if nothing feasible is left in it
+///   - `open(part, visit)`: loads the subproblem, of which it may change the root and what is left of that; false if
+///     nothing feasible is left in it
+///   - `root()`: the root of the subproblem that was loaded: that of the search, or what was made of it
 ///   - `raise(part, visit)`: raises `part.bound`, sets `part.known`
 ///   - `is_decided()`: no choice is left; `part.bound` is then final
 ///   - `closes(bound)`, `is_over()`: whether a subproblem of this bound is pruned; whether the time is up
@@ -81,9 +83,11 @@ class bounded_search {
                  double worthwhile)
       : root_(root), best_(best), relaxation_(relaxation), record_(record), worthwhile_(worthwhile) {}
 
+  /// \param allowed  per label whether it is left; empty: all are
   /// \returns a lower bound on labelings that beat the final incumbent; if there are none, its cost or slightly less
-  double run(typename Relaxation::memory known = {}) {
-    open_.push_back({std::vector<char>(root_.total_labels(), 1), std::move(known)});
+  double run(typename Relaxation::memory known = {}, std::vector<char> allowed = {}) {
+    if (allowed.empty()) allowed.assign(root_.total_labels(), 1);
+    open_.push_back({std::move(allowed), std::move(known)});
     while (!open_.empty()) {
       if constexpr (Relaxation::order == search_order::least_bound_first)
         if (is_settled(open_.front().bound)) {  // and so are all others
@@ -148,7 +152,7 @@ class bounded_search {
       std::size_t at = 0;
       for (const auto& [x, labels] : origin)
         for (const strategy l : labels)
-          if (relaxation_.closes(least[at++])) gone.push_back(root_.label_start(x) + l);
+          if (relaxation_.closes(least[at++])) gone.push_back(relaxation_.root().label_start(x) + l);
       const bool narrows =
           !gone.empty() && static_cast<double>(gone.size()) >= worthwhile_ * static_cast<double>(least.size());
       if (narrows || !Record::explains) {
@@ -180,7 +184,7 @@ class bounded_search {
     const std::array<std::uint32_t, 2> numbers = record_.parted(here.number, x, halves);
     for (std::size_t i = 0; i < 2; ++i) {
       part half{here.allowed, here.known, std::max(here.bound, bounds[i]), numbers[i], 2 * explored_ + 1 - i};
-      for (const strategy l : halves[1 - i]) half.allowed[root_.label_start(x) + l] = 0;
+      for (const strategy l : halves[1 - i]) half.allowed[relaxation_.root().label_start(x) + l] = 0;
       push(std::move(half));
     }
   }

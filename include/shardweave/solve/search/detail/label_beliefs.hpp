@@ -67,6 +67,31 @@ template <cost_value Cost>
   return result;
 }
 
+/// Costs of labels with usage at prices.
+struct priced_labels {
+  double apart = 0;              ///< of no label: the problem's constant, less limits at their prices
+  std::vector<double> of_label;  ///< per label of all variables
+};
+/// \param of_row  a price per row, of the sign of the limit that it is against
+template <cost_value Cost>
+[[nodiscard]] priced_labels labels_at_prices(const compact_problem<Cost>& p, const std::vector<double>& of_row) {
+  priced_labels result{static_cast<double>(p.constant()), std::vector<double>(p.total_labels())};
+  std::vector<double> before(p.rows().size() + 1);  // sums of the prices of rows 0..r-1
+  for (std::size_t r = 0; r < p.rows().size(); ++r) {
+    const double price = of_row[r];
+    const bool counts = price != 0 && std::isfinite(price > 0 ? p.rows()[r].high : p.rows()[r].low);
+    before[r + 1] = before[r] + (counts ? price : 0);
+    if (counts) result.apart -= price * (price > 0 ? p.rows()[r].high : p.rows()[r].low) + std::abs(price) * 0x1p-18;
+  }
+  for (std::size_t x = 0; x < p.size(); ++x) {
+    double* of = result.of_label.data() + p.label_start(x);
+    for (std::size_t l = 0; l < p.label_count(x); ++l) of[l] = static_cast<double>(p.unary(x)[l]);
+    for (const usage_segment& s : p.segments(x))
+      for (std::size_t l = 0; l < p.label_count(x); ++l) of[l] += (before[s.end] - before[s.begin]) * s.usage[l];
+  }
+  return result;
+}
+
 /// Takes what is put into rows off the beliefs of labels, and adds their least sums to the bound, which is infinite if
 /// no labeling keeps them.
 /// \returns per label how far these sums are higher with it; empty without rows
@@ -94,21 +119,9 @@ template <cost_value Cost>
 template <cost_value Cost>
 [[nodiscard]] label_beliefs beliefs_by(const compact_problem<Cost>& p, const dual_values& dual,
                                        std::span<const row_amounts> rows = {}) {
-  label_beliefs result{static_cast<double>(p.constant()), std::vector<double>(p.total_labels())};
+  priced_labels priced = labels_at_prices(p, dual.of_row);
+  label_beliefs result{priced.apart, std::move(priced.of_label)};
   std::vector<double>& belief = result.excess;
-  std::vector<double> before(p.rows().size() + 1);  // sums of the prices of rows 0..r-1
-  for (std::size_t r = 0; r < p.rows().size(); ++r) {
-    const double price = dual.of_row[r];
-    const bool counts = price != 0 && std::isfinite(price > 0 ? p.rows()[r].high : p.rows()[r].low);
-    before[r + 1] = before[r] + (counts ? price : 0);
-    if (counts) result.bound -= price * (price > 0 ? p.rows()[r].high : p.rows()[r].low) + std::abs(price) * 0x1p-18;
-  }
-  for (std::size_t x = 0; x < p.size(); ++x) {
-    double* of = belief.data() + p.label_start(x);
-    for (std::size_t l = 0; l < p.label_count(x); ++l) of[l] = static_cast<double>(p.unary(x)[l]);
-    for (const usage_segment& s : p.segments(x))
-      for (std::size_t l = 0; l < p.label_count(x); ++l) of[l] += (before[s.end] - before[s.begin]) * s.usage[l];
-  }
   const std::vector<std::size_t> offsets = dual_offsets(p);
   std::vector<std::vector<double>> rests;
   for (std::size_t e = 0; e < p.edges().size(); ++e) {

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -31,9 +33,8 @@ class proof_so_far {
   virtual void write(placement_certificate<Cost>& c) const = 0;
 };
 
-/// The cases of a proof as a search explores them: how each was split, and the multipliers that bound it, its own or
-/// those of an ancestor.
-/// \tparam Form  as `stated_multipliers` has it
+/// The cases of a proof as a search explores them: how each was reduced or split, and the multipliers that bound it,
+/// its own or those of an ancestor. \tparam Form  as `stated_multipliers` has it
 template <cost_value Cost, class Form = stated_form<Cost>>
 class proof_record : public proof_so_far<Cost> {
  public:
@@ -41,9 +42,15 @@ class proof_record : public proof_so_far<Cost> {
 
   /// \pre all references outlive this object
   proof_record(const compact_problem<Cost>& p, const stated_multipliers<Cost, Form>& in_stated)
-      : p_(p), in_stated_(in_stated), multipliers_(1), nodes_(1) {}
+      : p_(&p), in_stated_(&in_stated), multipliers_(1), nodes_(1) {}
 
   [[nodiscard]] std::size_t size() const override { return nodes_.size(); }
+
+  /// From now on, variables and labels are those of another problem. \pre both outlive their use
+  void work_on(const compact_problem<Cost>& p, const stated_multipliers<Cost, Form>& in_stated) {
+    p_ = &p;
+    in_stated_ = &in_stated;
+  }
 
   /// Adds prices of savings. \returns their number
   std::uint32_t add(savings_prices prices) {
@@ -60,20 +67,20 @@ class proof_record : public proof_so_far<Cost> {
   }
   /// A case is infeasible: by arc consistency, which a checker repeats by itself, or by a row, which is recorded.
   void refuted(std::uint32_t number, const std::vector<char>& allowed) {
-    const Form& form = in_stated_.form();
-    kept_labels kept(p_.size());
-    for (std::size_t x = 0; x < p_.size(); ++x)
-      for (strategy l = 0; l < p_.label_count(x); ++l)
-        if (allowed[p_.label_start(x) + l] != 0) kept[x].push_back(l);
-    strategies_left left = in_stated_.left(kept);
+    const Form& form = in_stated_->form();
+    kept_labels kept(p_->size());
+    for (std::size_t x = 0; x < p_->size(); ++x)
+      for (strategy l = 0; l < p_->label_count(x); ++l)
+        if (allowed[p_->label_start(x) + l] != 0) kept[x].push_back(l);
+    strategies_left left = in_stated_->left(kept);
     form.propagate(left);
-    range_sums of_least(p_.rows().size()), of_most(p_.rows().size());
-    for (std::uint32_t x = 0; x < p_.size(); ++x) {
-      const auto& of_x = left[in_stated_.unknown(x)];
-      for (const usage_segment& s : p_.segments(x)) {
+    range_sums of_least(p_->rows().size()), of_most(p_->rows().size());
+    for (std::uint32_t x = 0; x < p_->size(); ++x) {
+      const auto& of_x = left[in_stated_->unknown(x)];
+      for (const usage_segment& s : p_->segments(x)) {
         double low = infinity, high = -infinity;
         for (const strategy l : kept[x])
-          if (of_x[in_stated_.stated(x, l)] != 0) {
+          if (of_x[in_stated_->stated(x, l)] != 0) {
             low = std::min(low, s.usage[l]);
             high = std::max(high, s.usage[l]);
           }
@@ -83,29 +90,54 @@ class proof_record : public proof_so_far<Cost> {
       }
     }
     const std::vector<double> least = of_least.values(), most = of_most.values();
-    std::pair<double, std::size_t> worst{0, p_.rows().size()};
+    std::pair<double, std::size_t> worst{0, p_->rows().size()};
     bool is_high = true;
-    for (std::size_t r = 0; r < p_.rows().size(); ++r) {
-      const usage_row& row = p_.rows()[r];
+    for (std::size_t r = 0; r < p_->rows().size(); ++r) {
+      const usage_row& row = p_->rows()[r];
       for (const bool high : {true, false})
         if (const double beyond = high ? least[r] - row.high : row.low - most[r]; beyond > worst.first) {
           worst = {beyond, r};
           is_high = high;
         }
     }
-    if (worst.second == p_.rows().size()) return;
-    const usage_row& row = p_.rows()[worst.second];
+    if (worst.second == p_->rows().size()) return;
+    const usage_row& row = p_->rows()[worst.second];
     nodes_[number].multipliers = static_cast<std::uint32_t>(multipliers_.size());
     multipliers_.push_back({.only_limits = true, .prices = {{row.budget, row.time, is_high ? 1 : -1}}});
   }
 
   /// Labels of a case are removed by its multipliers. \returns the number of the remaining case
   [[nodiscard]] std::uint32_t narrowed(std::uint32_t number) { return add_below(number); }
+  /// Labels of a case are removed by other multipliers, which do not bound the rest. \returns its number
+  [[nodiscard]] std::uint32_t narrowed(std::uint32_t number, placement_multipliers by) {
+    const std::uint32_t before = nodes_[number].multipliers;
+    bounded(number, std::move(by));
+    const std::uint32_t rest = add_below(number);
+    nodes_[rest].multipliers = before;
+    return rest;
+  }
+  /// A case is reduced. What is left of it has no multipliers yet. \returns its number
+  [[nodiscard]] std::uint32_t reduced(std::uint32_t number, placement_reduction r) {
+    nodes_[number].reduction = static_cast<std::uint32_t>(reductions_.size());
+    reductions_.push_back(std::move(r));
+    const std::uint32_t rest = add_below(number);
+    nodes_[rest].multipliers = 0;
+    return rest;
+  }
+  /// A case is settled by a dynamic program at its multipliers' prices, in an order of variables.
+  void settled(std::uint32_t number, const std::vector<std::uint32_t>& variables) {
+    for (const std::uint32_t x : variables) nodes_[number].order.push_back(in_stated_->vertex(x));
+    placement_multipliers only_prices = multipliers_[nodes_[number].multipliers];
+    only_prices.messages.clear();
+    only_prices.knapsacks.clear();
+    bounded(number, std::move(only_prices));
+  }
   /// The labels of a variable are split in two. \returns the numbers of the two cases
   [[nodiscard]] std::array<std::uint32_t, 2> parted(std::uint32_t number, std::uint32_t variable,
                                                     const std::array<std::vector<strategy>, 2>& halves) {
-    nodes_[number].variable = variable;
-    nodes_[number].halves = halves;
+    nodes_[number].vertex = in_stated_->vertex(variable);
+    for (std::size_t i = 0; i < halves.size(); ++i)
+      for (const strategy l : halves[i]) nodes_[number].parts[i].push_back(in_stated_->stated(variable, l));
     const std::uint32_t first = add_below(number);
     return {first, add_below(number)};
   }
@@ -130,8 +162,10 @@ class proof_record : public proof_so_far<Cost> {
   struct node {
     std::uint32_t multipliers = 0;
     std::vector<std::uint32_t> children = {};  ///< none of a leaf, one if labels were removed, two of a split
-    std::uint32_t variable = 0;
-    std::array<std::vector<strategy>, 2> halves = {};
+    std::uint32_t vertex = 0;                  ///< of a split
+    std::array<std::vector<strategy>, 2> parts = {};
+    std::optional<std::uint32_t> reduction = std::nullopt;
+    std::vector<std::uint32_t> order = {};  ///< vertices, if a dynamic program settles it
   };
 
   std::uint32_t add_below(std::uint32_t parent) {
@@ -145,24 +179,37 @@ class proof_record : public proof_so_far<Cost> {
     const node& from = nodes_[number];
     const std::size_t at = c.cases.size();
     c.cases.emplace_back();
-    if (from.children.size() < 2) {
+    if (from.reduction) {
+      c.cases[at].reduction = static_cast<std::uint32_t>(c.reductions.size());
+      c.reductions.push_back(reductions_[*from.reduction]);
+    } else if (from.children.size() < 2) {
       std::uint32_t& known = number_of[from.multipliers];
       if (known == ~0U) {
         known = static_cast<std::uint32_t>(c.multipliers.size());
         c.multipliers.push_back(multipliers_[from.multipliers]);
       }
       c.cases[at].multipliers = known;
+      c.cases[at].elimination_order = from.order;
     } else {
-      c.cases[at].vertex = in_stated_.vertex(from.variable);
+      c.cases[at].vertex = from.vertex;
     }
     for (std::size_t i = 0; i < from.children.size(); ++i) {
       c.cases[at].cases.push_back(static_cast<std::uint32_t>(c.cases.size()));
-      if (from.children.size() == 2) {
-        auto& part = c.cases[at].parts.emplace_back();
-        for (const strategy l : from.halves[i]) part.push_back(in_stated_.stated(from.variable, l));
-      }
+      if (from.children.size() == 2) c.cases[at].parts.push_back(from.parts[i]);
       write(c, from.children[i], number_of);
     }
+    if (from.reduction) {
+      std::set<std::pair<std::uint32_t, std::int64_t>> priced;
+      add_prices(number, priced);
+      for (const auto& [budget, time] : priced) c.reductions[*c.cases[at].reduction].rows.push_back({budget, time});
+    }
+  }
+  /// Adds the rows with prices of a case and its parts.
+  void add_prices(std::uint32_t number, std::set<std::pair<std::uint32_t, std::int64_t>>& to) const {
+    const node& from = nodes_[number];
+    if (!from.reduction && from.children.size() < 2)
+      multipliers_[from.multipliers].add_rows(to);
+    for (const std::uint32_t child : from.children) add_prices(child, to);
   }
 
   /// Writes the prices of savings that the multipliers refer to, renumbered.
@@ -179,10 +226,11 @@ class proof_record : public proof_so_far<Cost> {
     }
   }
 
-  const compact_problem<Cost>& p_;
-  const stated_multipliers<Cost, Form>& in_stated_;
+  const compact_problem<Cost>* p_;
+  const stated_multipliers<Cost, Form>* in_stated_;
   std::vector<savings_prices> savings_;
   std::vector<placement_multipliers> multipliers_;  ///< the first has only zeros
+  std::vector<placement_reduction> reductions_ = {};
   std::vector<node> nodes_;
 };
 

@@ -16,6 +16,7 @@
 #include <shardweave/solve/search/detail/label_beliefs.hpp>
 #include <shardweave/solve/search/detail/part_problem.hpp>
 #include <shardweave/solve/search/detail/proof_at_hand.hpp>
+#include <shardweave/solve/search/detail/proof_effort.hpp>
 #include <shardweave/solve/search/detail/proof_record.hpp>
 #include <shardweave/solve/search/detail/savings_memory.hpp>
 #include <shardweave/solve/search/detail/split.hpp>
@@ -38,20 +39,11 @@
 
 namespace shardweave::inline v0::detail {
 
-/// Effort of a search for a proof.
-struct proof_effort {
-  std::size_t root_steps = 1000;  ///< of the ascent at the root, before labels are removed
-  std::size_t node_steps = 200;   ///< of the ascent in other subproblems
-  std::size_t nodes = 2000;       ///< subproblems, at most
-  std::size_t price_steps = 200;  ///< of prices of savings at the root; a sixth of it elsewhere
-};
-
 /// Bounds the subproblems of a search for a proof by multipliers that a certificate can state: `price_ascent` raises
 /// them, nothing is reduced, and labels are fixed by the multipliers' own bounds. Subproblems whose bound reaches the
 /// cost of the given assignment are pruned. With savings, their prices are found first (`savings_ascent`), which leave
 /// a problem without savings; branching is as in `overlapped`.
-/// \tparam Form  as `stated_multipliers` has it; savings count only in the stated one
-template <cost_value Cost, class Form = stated_form<Cost>>
+template <cost_value Cost>
 class proof_relaxation {
  public:
   /// Warm starts of an ascent, and of one with savings.
@@ -67,8 +59,8 @@ class proof_relaxation {
   /// \param proofs  checks `record`, and decides when to end
   /// \pre all references outlive this object
   proof_relaxation(const placement_problem<Cost>& problem, const compact_problem<Cost>& p,
-                   const stated_multipliers<Cost, Form>& in_stated, const incumbent<Cost>& best,
-                   proof_at_hand<Cost>& proofs, const proof_effort& effort, proof_record<Cost, Form>& record)
+                   const stated_multipliers<Cost>& in_stated, const incumbent<Cost>& best, proof_at_hand<Cost>& proofs,
+                   const proof_effort& effort, proof_record<Cost>& record)
       : problem_(problem),
         in_stated_(in_stated),
         best_(best),
@@ -98,15 +90,11 @@ class proof_relaxation {
     return now_.has_value();
   }
   void raise(part& here, const part_visit& visit) {
-    double bound = 0;
-    if constexpr (is_stated) {
-      bound = saves() ? with_savings(here, visit) : without_savings(here, visit);
-    } else {
-      bound = without_savings(here, visit);
-    }
+    const double bound = saves() ? with_savings(here, visit) : without_savings(here, visit);
     here.bound = is_decided() ? bound : std::max(here.bound, bound);
   }
   [[nodiscard]] bool is_decided() const { return now_->compact().size() == 0; }
+  [[nodiscard]] const compact_problem<Cost>& root() const { return root_; }
   [[nodiscard]] const variable_origin& origin() const { return now_->origin; }
   [[nodiscard]] std::vector<char> allowed() const { return allowed_in(root_, now_->kept); }
   [[nodiscard]] const std::vector<double>& label_bounds() const { return by_multipliers_; }
@@ -125,12 +113,8 @@ class proof_relaxation {
   }
 
  private:
-  static constexpr bool is_stated = std::same_as<Form, stated_form<Cost>>;
-
   [[nodiscard]] bool saves() const { return problem_.savings() != nullptr; }
-  [[nodiscard]] bool counts() const {
-    return is_stated && problem_.description() != nullptr && problem_.description()->counted != savings_form::off;
-  }
+  [[nodiscard]] bool counts() const { return problem_.description()->counted != savings_form::off; }
 
   double without_savings(part& here, const part_visit& visit) {
     const compact_problem<Cost>& p = now_->compact();
@@ -192,7 +176,7 @@ class proof_relaxation {
   /// Records the multipliers. \returns the bound that they prove
   template <cost_value C>
   double bounded(part& here, const compact_problem<C>& p, price_ascent<C>& ascent,
-                 const stated_multipliers<Cost, Form>& in_stated, std::optional<std::uint32_t> savings) {
+                 const stated_multipliers<Cost>& in_stated, std::optional<std::uint32_t> savings) {
     dual_values dual = ascent.multipliers();
     if (p.size() == 0)
       dual.of_row.assign(p.rows().size(), 0.0);  // a decided labeling satisfies the rows without prices
@@ -209,11 +193,11 @@ class proof_relaxation {
   }
 
   const placement_problem<Cost>& problem_;
-  const stated_multipliers<Cost, Form>& in_stated_;
+  const stated_multipliers<Cost>& in_stated_;
   const incumbent<Cost>& best_;
   proof_at_hand<Cost>& proofs_;
   proof_effort effort_;
-  proof_record<Cost, Form>& record_;
+  proof_record<Cost>& record_;
   const compact_problem<Cost>& root_;
   part_problem<Cost> whole_;
   std::optional<priced_savings<Cost>> priced_ = std::nullopt;  ///< if savings count

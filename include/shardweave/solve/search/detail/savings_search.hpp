@@ -97,6 +97,7 @@ class savings_search {
     here.known = {savings_memory<Cost>(*ascent_, p), now_};
   }
   [[nodiscard]] bool is_decided() const { return now_->compact().size() == 0; }
+  [[nodiscard]] const compact_problem<Cost>& root() const { return root_.compact(); }
   [[nodiscard]] const variable_origin& origin() const { return now_->origin; }
   [[nodiscard]] std::vector<char> allowed() const { return allowed_in(root_.compact(), now_->kept); }
   [[nodiscard]] const std::vector<double>& label_bounds() const { return least_; }

@@ -1,0 +1,248 @@
+#pragma once
+
+#include <shardweave/core/range_minimum.hpp>
+#include <shardweave/core/range_sums.hpp>
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/exact_elimination.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/problem.hpp>
+#include <shardweave/solve/bound/detail/ascent_memory.hpp>
+#include <shardweave/solve/bound/dual_bound.hpp>
+#include <shardweave/solve/bound/price_ascent.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/search/detail/bounded_search.hpp>
+#include <shardweave/solve/search/detail/climb.hpp>
+#include <shardweave/solve/search/detail/label_beliefs.hpp>
+#include <shardweave/solve/search/detail/part_problem.hpp>
+#include <shardweave/solve/search/detail/proof_at_hand.hpp>
+#include <shardweave/solve/search/detail/proof_effort.hpp>
+#include <shardweave/solve/search/detail/proof_record.hpp>
+#include <shardweave/solve/search/detail/proof_rest.hpp>
+#include <shardweave/solve/search/detail/settling_program.hpp>
+#include <shardweave/solve/search/detail/split.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The relaxation of a search for a proof, of what eliminations left.
+
+namespace shardweave::inline v0::detail {
+
+/// Bounds the subproblems of a search for a proof by multipliers that a certificate can state, and reduces each by
+/// steps that it can state: what is left of a subproblem is the root of its parts. `price_ascent` raises the bound,
+/// labels are fixed by the multipliers' own bounds, small rests are settled by dynamic programs.
+template <cost_value Cost>
+class rest_relaxation {
+ public:
+  /// A warm start of the ascent, in terms of the compiled problem; and the root.
+  struct memory {
+    std::shared_ptr<const ascent_memory> messages = {};
+    std::shared_ptr<const proof_rest<Cost>> root = {};
+    /// Labels of a subproblem of which this one is a part, and which no dynamic program closed.
+    std::size_t unsettled = std::numeric_limits<std::size_t>::max();
+  };
+  using part = open_part<memory>;
+  static constexpr search_order order = search_order::least_bound_first;
+
+  /// \param best   the incumbent, which prunes subproblems
+  /// \param proofs  checks `record`, and decides when to end
+  /// \pre all references outlive this object
+  rest_relaxation(const stated_reduction<Cost>& reduce, const incumbent<Cost>& best, proof_at_hand<Cost>& proofs,
+                  const proof_effort& effort, proof_record<Cost, rounded_problem>& record)
+      : reduce_(reduce), best_(best), proofs_(proofs), effort_(effort), record_(record) {}
+
+  [[nodiscard]] bool goes_on(std::size_t parts) {
+    proofs_.look();
+    return (parts == 0 || record_.size() < effort_.nodes) && !is_over();
+  }
+  [[nodiscard]] bool is_over() const { return proofs_.expired(); }
+  [[nodiscard]] bool closes(double bound) const { return proves_claim(best_, bound); }
+
+  [[nodiscard]] bool open(part& here, const part_visit&) {
+    constexpr std::size_t most_rounds = 5;
+    ascent_.reset();
+    work_on(here.known.root);
+    now_ = whole_->with(root(), here.allowed);
+    // nothing is reduced that no longer fits into a proof that is checked in time
+    for (std::size_t round = 0; now_ && round < most_rounds && is_worth_reducing(); ++round) {
+      const bool any = rule_out(here);
+      if (!now_ || (!reduce(here) && !any)) break;
+    }
+    return now_.has_value();
+  }
+  void raise(part& here, const part_visit& visit) {
+    const compact_problem<Cost>& p = now_->compact();
+    const std::size_t most = visit.is_first() ? effort_.root_steps : effort_.node_steps;
+    ascent_.emplace(p);
+    if (here.known.messages) ascent_->start(*here.known.messages, root_->origin_of(*now_), row_work);
+    climb_on(most);
+    if (!proofs_.may_check()) return;
+    double bound = record(here);
+    if (visit.is_first() && !closes(bound) && !is_over()) bound = std::max(bound, with_knapsacks(here, most, bound));
+    here.bound = is_decided() ? bound : std::max(here.bound, bound);
+  }
+  [[nodiscard]] bool is_decided() const { return now_->compact().size() == 0; }
+  [[nodiscard]] const compact_problem<Cost>& root() const { return *root_->problem; }
+  [[nodiscard]] const variable_origin& origin() const { return now_->origin; }
+  [[nodiscard]] std::vector<char> allowed() const { return allowed_in(root(), now_->kept); }
+  [[nodiscard]] const std::vector<double>& label_bounds() const { return label_bounds_; }
+  /// Whether a dynamic program closes it, at the prices of its rows. Where none does, its parts are not asked again
+  /// until they are a fifth smaller.
+  [[nodiscard]] bool settles(part& here) {
+    const compact_problem<Cost>& p = now_->compact();
+    if (p.total_labels() > std::min(most_labels, here.known.unsettled / 5 * 4) || !proofs_.may_check()) return false;
+    const priced_labels priced = labels_at_prices(p, prices_);
+    const auto found =
+        program_for(p, std::span<const double>(priced.of_label), most_numbers, most_work, [this] { return is_over(); });
+    if (!found) return false;
+    if (!closes(priced.apart + found->least)) {
+      here.known.unsettled = p.total_labels();
+      return false;
+    }
+    std::vector<std::uint32_t> variables;
+    for (const std::uint32_t x : found->order) variables.push_back(now_->origin[x].first);
+    record_.settled(here.number, variables);
+    here.bound = priced.apart + found->least;
+    return true;
+  }
+  static void expanded(std::size_t, double) {}
+  [[nodiscard]] two_way_split split() {
+    const std::vector<double> least = ascent_->label_bounds();
+    return split_by_usage(now_->compact(), std::span<const double>(ascent_->prices()), std::span<const double>(least),
+                          near_bound(least, best_));
+  }
+
+ private:
+  /// Of a dynamic program; checkers have room for more.
+  static constexpr std::size_t most_numbers = std::size_t{1} << 22;
+  /// Costs that it adds, for a second of a checker. The contest's V is proven with as many and half; with a quarter it
+  /// stays open.
+  static constexpr double most_work = 0x1p28;
+  static constexpr std::size_t most_labels = 20'000;  ///< of what is reduced: larger rests are not kept for each part
+
+  /// Work limit of `price_ascent::strengthen`.
+  static constexpr std::size_t row_work = 1 << 22;
+  /// Of the gap that prices leave at the root, the share that rows as knapsacks must close to be worth their time.
+  static constexpr double least_share = 0.01;
+
+  void climb_on(std::size_t most) {
+    climb(
+        *ascent_, now_->compact().size(), most, [&] { return best_.upper(); },
+        [&](std::size_t, bool) { return !closes(ascent_->bound()) && !is_over(); });
+  }
+  /// Records the multipliers of the ascent, which the parts start from. \returns the bound that they prove
+  double record(part& here) {
+    const compact_problem<Cost>& p = now_->compact();
+    dual_values dual = ascent_->multipliers();
+    if (is_decided()) dual.of_row.assign(p.rows().size(), 0.0);  // a decided labeling satisfies the rows without prices
+    const std::vector<row_amounts> rows = ascent_->amounts();
+    record_.bounded(here.number, (*root_->in_rest)(p, now_->origin, now_->kept, dual, rows));
+    label_beliefs beliefs = beliefs_by(p, dual, rows);
+    label_bounds_ = std::move(beliefs.excess);
+    for (double& b : label_bounds_) b += beliefs.bound;
+    prices_ = std::move(dual.of_row);
+    if (!is_decided())
+      here.known.messages = std::make_shared<const ascent_memory>(ascent_->memory(root_->origin_of(*now_)));
+    return beliefs.bound;
+  }
+  /// Goes on with rows as knapsacks, and back to prices if they gain too little. \returns the bound that they prove
+  double with_knapsacks(part& here, std::size_t most, double before) {
+    const auto known = here.known.messages;
+    if (!ascent_->strengthen(row_work)) return before;
+    climb_on(most);
+    if (!proofs_.may_check()) return before;
+    const double bound = record(here);
+    if (bound - before >= least_share * (best_.upper() - before)) return bound;
+    ascent_.emplace(now_->compact());
+    ascent_->start(*known, root_->origin_of(*now_), 0);
+    climb_on(1);
+    return record(here);
+  }
+
+  void work_on(std::shared_ptr<const proof_rest<Cost>> root) {
+    if (root_ != root) {
+      root_ = std::move(root);
+      whole_ = part_problem<Cost>::whole(placement_problem<Cost>(root_->problem));
+    }
+    record_.work_on(*root_->problem, *root_->in_rest);
+  }
+  [[nodiscard]] bool is_worth_reducing() const {
+    return !is_decided() && now_->compact().total_labels() <= most_labels && !is_over();
+  }
+
+  /// Removes labels that a row has no room for, row by row. \returns whether there were any
+  bool rule_out(part& here) {
+    const compact_problem<Cost>& p = now_->compact();
+    const auto rows = p.rows();
+    if (rows.empty()) return false;
+    range_sums of_least(rows.size());
+    for (std::uint32_t x = 0; x < p.size(); ++x)
+      for (const usage_segment& s : p.segments(x)) of_least.add(s.begin, s.end, *std::ranges::min_element(s.usage));
+    std::vector<double> room = of_least.values();
+    for (std::size_t r = 0; r < room.size(); ++r) room[r] = rows[r].high - room[r];
+    const range_minimum least_room(std::vector<double>{room});
+    std::set<std::size_t> used;
+    for (std::uint32_t x = 0; x < p.size(); ++x)
+      for (const usage_segment& s : p.segments(x)) {
+        const double least = *std::ranges::min_element(s.usage), most = least_room(s.begin, s.end);
+        for (strategy l = 0; l < s.usage.size(); ++l) {
+          if (s.usage[l] - least <= most + tolerance) continue;
+          const auto& [of_root, labels] = now_->origin[x];
+          here.allowed[root().label_start(of_root) + labels[l]] = 0;
+          const auto begin = room.begin();
+          used.insert(static_cast<std::size_t>(std::min_element(begin + s.begin, begin + s.end) - begin));
+        }
+      }
+    for (const std::size_t r : used)
+      here.number = record_.narrowed(
+          here.number, {.only_limits = true, .prices = {{.budget = rows[r].budget, .time = rows[r].time, .price = 1}}});
+    if (!used.empty()) now_ = whole_->with(root(), here.allowed);
+    return !used.empty();
+  }
+  /// Reduces what is left, which becomes the root. \returns whether anything changed
+  bool reduce(part& here) {
+    proof_rest<Cost> rest = root_->restricted(*now_);
+    auto r = reduce_(rest, has_whole_usage(now_->compact()));
+    if (!r) return false;
+    here.number = record_.reduced(here.number, std::move(*r));
+    here.known.root = std::make_shared<const proof_rest<Cost>>(std::move(rest));
+    work_on(here.known.root);
+    here.allowed.assign(root().total_labels(), 1);
+    now_ = *whole_;
+    return true;
+  }
+  /// Whether sums of usage are the same in whatever order they are added up, as a label that dominates others must use
+  /// no more for who checks that.
+  [[nodiscard]] static bool has_whole_usage(const compact_problem<Cost>& p) {
+    for (std::uint32_t x = 0; x < p.size(); ++x)
+      for (const usage_segment& s : p.segments(x))
+        for (const double u : s.usage)
+          if (u != std::floor(u) || std::abs(u) > 0x1p40) return false;
+    return true;
+  }
+
+  static constexpr double tolerance = 0x1p-17;  ///< of usage, twice that of a checker
+
+  const stated_reduction<Cost>& reduce_;
+  const incumbent<Cost>& best_;
+  proof_at_hand<Cost>& proofs_;
+  proof_effort effort_;
+  proof_record<Cost, rounded_problem>& record_;
+  std::shared_ptr<const proof_rest<Cost>> root_ = nullptr;   ///< of the present subproblem
+  std::optional<part_problem<Cost>> whole_ = std::nullopt;   ///< all of it
+  std::optional<part_problem<Cost>> now_ = std::nullopt;     ///< the present subproblem
+  std::optional<price_ascent<Cost>> ascent_ = std::nullopt;  ///< on it
+  std::vector<double> label_bounds_ = {}, prices_ = {};      ///< of its labels; of its rows
+};
+
+}  // namespace shardweave::inline v0::detail
