@@ -12,6 +12,7 @@
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/diff.hpp>
+#include <shardweave/placement/dynamic_program.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/exact_elimination.hpp>
 #include <shardweave/placement/explain.hpp>

@@ -1,5 +1,5 @@
 #include <shardweave/core/random.hpp>
-#include <shardweave/placement/detail/dynamic_program.hpp>
+#include <shardweave/placement/dynamic_program.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>
@@ -18,7 +18,7 @@ namespace dynamic_program_tests {
 namespace {
 
 using shardweave_test::at_scale;
-using program = sw::detail::dynamic_program<std::int64_t>;
+using program = sw::dynamic_program<std::int64_t>;
 const auto never = [] { return false; };
 
 /// Costs of some unknowns together, as a dynamic program is given them.
@@ -80,7 +80,7 @@ void add(program& p, const std::vector<std::size_t>& choices, const costs& one, 
 
 }  // namespace
 
-TEST_SUITE("detail::dynamic_program") {
+TEST_SUITE("dynamic_program") {
   TEST_CASE("in any order the least sum of costs of one to three unknowns is that of all ways to choose") {
     std::size_t nothing = 0, something = 0;
     for (std::uint64_t seed = 0; seed < at_scale(1000); ++seed) {

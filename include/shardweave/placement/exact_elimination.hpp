@@ -30,7 +30,7 @@ namespace shardweave::inline v0 {
 class rounded_problem {
  public:
   /// \param exact  what it was rounded from
-  rounded_problem(detail::exact_problem<double> p, std::shared_ptr<const void> exact)
+  explicit rounded_problem(detail::exact_problem<double> p, std::shared_ptr<const void> exact = nullptr)
       : p_(std::move(p)), exact_(std::move(exact)) {}
 
   /// For `exact_elimination`: an `exact_problem` of its numbers.
@@ -95,7 +95,7 @@ template <class Whole>
     result.pairs.push_back({pair.first, pair.second, table});
   }
   result.link();
-  return {std::move(result), std::move(exact)};
+  return rounded_problem(std::move(result), std::move(exact));
 }
 
 }  // namespace detail

@@ -99,16 +99,16 @@ struct placement_multipliers {
   bool only_limits = false;
   /// For proofs with savings: index of the prices that are subtracted from the costs. \pre set, unless `only_limits`
   std::optional<std::uint32_t> savings = std::nullopt;
-  moved_costs messages = {
+  moved_costs messages = {};           ///< edges that are not listed have none
+  std::vector<row_price> prices = {};  ///< rows that are not listed have price 0
+  std::vector<row_knapsack> knapsacks = {};
+
   /// Adds the rows that count: budgets and times of prices other than zero, and of knapsacks.
   void add_rows(std::set<std::pair<std::uint32_t, std::int64_t>>& to) const {
     for (const row_price& p : prices)
       if (p.price != 0) to.emplace(p.budget, p.time);
     for (const row_knapsack& k : knapsacks) to.emplace(k.budget, k.time);
   }
-};           ///< edges that are not listed have none
-  std::vector<row_price> prices = {};  ///< rows that are not listed have price 0
-  std::vector<row_knapsack> knapsacks = {};
 };
 
 /// Strategies with which a limit of a budget is exceeded at some time even if all other vertices have their least usage

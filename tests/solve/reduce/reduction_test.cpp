@@ -277,6 +277,42 @@ TEST_SUITE("reduction") {
     CHECK(smaller > 290);
     CHECK(left > 30);
   }
+  TEST_CASE(
+      "noted steps tell each label that another one dominates, which is still there, and the same kernel is left") {
+    std::size_t noted = 0;
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      CAPTURE(seed);
+      const auto whole = draw_small<double>(seed, with_rows);
+      const sw::reduction<double> plain(whole), told(whole, {.notes = true});
+      REQUIRE(told.is_infeasible() == plain.is_infeasible());
+      if (told.is_infeasible()) continue;
+      std::vector<char> is_there(whole.size(), 1), gone(whole.total_labels());
+      std::size_t dominated = 0, removed = 0;
+      for (const auto& step : told.steps()) {
+        for (const std::uint32_t x : step.variables) CHECK(is_there[x] == 1);
+        const std::uint32_t x = step.variables.front();
+        if (step.dominated) {
+          ++dominated;
+          CHECK(step.variables.size() == 1);
+          CHECK(gone[whole.label_start(x) + step.dominated->removed] == 0);
+          CHECK(gone[whole.label_start(x) + step.dominated->by] == 0);
+          gone[whole.label_start(x) + step.dominated->removed] = 1;
+        } else {
+          ++removed;
+          is_there[x] = 0;
+        }
+      }
+      CHECK(dominated == told.counts().dominated);
+      CHECK(removed == plain.steps().size());  // no label is told of
+      CHECK(told.kernel().total_labels() == plain.kernel().total_labels());
+      for (const auto& [x, labels] : told.origin()) {
+        CHECK(is_there[x] == 1);
+        for (const sw::strategy l : labels) CHECK(gone[whole.label_start(x) + l] == 0);
+      }
+      noted += dominated;
+    }
+    CHECK(noted > 100);
+  }
   TEST_CASE("what is small beside usage of another budget is no rounding") {
     std::size_t feasible = 0;
     for (std::uint64_t seed = 0; seed < 200; ++seed) {

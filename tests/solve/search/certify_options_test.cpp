@@ -57,15 +57,20 @@ TEST_SUITE("certify_options") {
       double last = 0;
       for (const std::size_t nodes : {0U, 1U, 5U, 20U, 100U}) {
         CAPTURE(nodes);
-        const auto c = sw::certify_placement(problem, sw::forbidden<double>, {.nodes = nodes});
+        const auto c = sw::certify_placement(problem, sw::forbidden<double>, {.nodes = nodes, .work = 0});
         CHECK(sw::check_certificate(*d, c).accepted);
-        CHECK(c.cases.size() <= std::max<std::size_t>(nodes, 1) + labels - 1);
+        const auto splits = static_cast<std::size_t>(
+            std::ranges::count_if(c.cases, [](const auto& one) { return !one.parts.empty(); }));
+        CHECK(splits <= std::max<std::size_t>(nodes, 1));
+        CHECK((nodes < 20 || splits > 5));
         CHECK(c.lower_bound >= last);
         last = c.lower_bound;
       }
       CHECK(last <= optimum.objective);
-      const auto few = sw::certify_placement(problem, optimum.objective, {.nodes = 1});
+      const auto few = sw::certify_placement(problem, optimum.objective, {.nodes = 1, .work = 0});
       CHECK_FALSE(sw::proves(few.lower_bound, optimum.objective));
+      const auto at_once = sw::certify_placement(problem, optimum.objective, {.nodes = 1});
+      CHECK(sw::proves(at_once.lower_bound, optimum.objective));  // by a dynamic program
       CHECK(sw::proves(sw::certify_placement(problem, optimum.objective).lower_bound, optimum.objective));
     }
   }

@@ -5,10 +5,10 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/detail/certificate_shape.hpp>
-#include <shardweave/placement/detail/dynamic_program.hpp>
 #include <shardweave/placement/detail/exact_problem.hpp>
 #include <shardweave/placement/detail/number_range.hpp>
 #include <shardweave/placement/detail/whole_numbers.hpp>
+#include <shardweave/placement/dynamic_program.hpp>
 #include <shardweave/placement/knapsack_room.hpp>
 #include <shardweave/placement/knapsack_sums.hpp>
 #include <shardweave/placement/placement_certificate.hpp>

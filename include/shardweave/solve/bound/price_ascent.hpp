@@ -179,8 +179,10 @@ class price_ascent {
   /// Source: M. Guignard and S. Kim, Lagrangean decomposition, Math. Programming 39 (1987), for a problem and a
   /// constraint that are solved apart and share their variables' costs.
   /// \param most_work  limit on cells times usage classes, over all variables and rows
+  /// \param least      what a row's price must earn, times its limit, in the unit of costs
   /// \returns whether a row was converted
-  bool strengthen(std::size_t most_work) {
+  bool strengthen(std::size_t most_work) { return strengthen(most_work, 1e-3 * std::abs(bound_)); }
+  bool strengthen(std::size_t most_work, double least) {
     if (best_prices_.empty()) return false;
     fall_back();
     std::vector<std::pair<double, std::uint32_t>> order;
@@ -191,7 +193,7 @@ class price_ascent {
     taken_over_.resize(best_prices_.size());
     bool any = false;
     for (const auto& [earns, r] : order) {
-      if (-earns < 1e-3 * std::abs(bound_)) break;
+      if (-earns < least) break;
       if (!take_over(r, best_prices_[r], most_work)) continue;
       best_prices_[r] = 0;
       any = true;

@@ -68,8 +68,10 @@ class reduction {
   [[nodiscard]] std::span<const std::pair<std::uint32_t, std::vector<strategy>>> origin() const {
     return lifting_.kept();
   }
+  /// A variable of the given problem that was removed, or a label that another one dominates.
+  using step = detail::lifting::step;
   /// The variables that were removed, in order, and with `reduction_limits::notes` the labels that others dominate.
-  [[nodiscard]] std::vector<reduction_step> steps() const { return lifting_.steps(); }
+  [[nodiscard]] std::vector<step> steps() const { return lifting_.steps(); }
   /// Labels of the kernel's variables -> labels of the given problem's. Costs and usage of every row that is left
   /// are the same, up to what was taken off both sides; an optimum becomes an optimum.
   /// Complexity: O(variables of the given problem)

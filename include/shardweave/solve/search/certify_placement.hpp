@@ -74,7 +74,7 @@ template <cost_value Cost>
   proofs.begin_with(std::move(ruled_out));
   go_on();
   const std::size_t root_steps = steps_within(options.steps, control.seconds);
-  const proof_effort effort{.root_steps = root_steps, .nodes = options.nodes};
+  const proof_effort effort{.root_steps = root_steps, .nodes = options.nodes, .work = options.work};
   constexpr double worthwhile = 0.02;  // share of labels that a round of reduced-cost fixing must remove
   if (d.counted == savings_form::off) {
     proofs.look();

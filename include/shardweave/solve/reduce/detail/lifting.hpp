@@ -15,20 +15,7 @@
 /// \file
 /// Maps solutions of a reduced problem back.
 
-namespace shardweave::inline v0 {
-
-/// A step of a reduction, by numbers of the given problem: a variable that was removed, or a label of one that another
-/// label dominates.
-struct reduction_step {
-  /// The variable, with those that its label follows from: none, one or two; of a label its variable alone.
-  std::vector<std::uint32_t> variables = {};
-  struct label {
-    strategy removed = 0, by = 0;
-  };
-  std::optional<label> dominated = std::nullopt;
-};
-
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// How the labels of removed variables follow from the remaining ones. All labels are those that variables had
 /// originally, so that records stay valid when more labels are removed.
@@ -71,9 +58,18 @@ class lifting {
 
   [[nodiscard]] std::span<const std::pair<std::uint32_t, std::vector<strategy>>> kept() const { return kept_; }
 
+  /// A variable that was removed, or a label of one that another label dominates.
+  struct step {
+    /// The variable, with those that its label follows from: none, one or two; of a label its variable alone.
+    std::vector<std::uint32_t> variables = {};
+    struct label {
+      strategy removed = 0, by = 0;
+    };
+    std::optional<label> dominated = std::nullopt;
+  };
   /// What was added, in order.
-  [[nodiscard]] std::vector<reduction_step> steps() const {
-    std::vector<reduction_step> all;
+  [[nodiscard]] std::vector<step> steps() const {
+    std::vector<step> all;
     for (const auto& r : records_) {
       if (const auto* f = std::get_if<followed>(&r)) {
         all.push_back({.variables = {f->v, f->u}});
@@ -83,7 +79,7 @@ class lifting {
         const choose_by_two& c = choices_[at->number];
         all.push_back({.variables = {c.v, c.u, c.w}});
       } else if (const auto* l = std::get_if<dominated>(&r)) {
-        all.push_back({.variables = {l->v}, .dominated = reduction_step::label{l->removed, l->by}});
+        all.push_back({.variables = {l->v}, .dominated = step::label{l->removed, l->by}});
       }
     }
     return all;
@@ -122,5 +118,4 @@ class lifting {
   std::vector<std::pair<std::uint32_t, std::vector<strategy>>> kept_;
 };
 
-}  // namespace detail
-}  // namespace shardweave::inline v0
+}  // namespace shardweave::inline v0::detail

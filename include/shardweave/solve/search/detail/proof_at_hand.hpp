@@ -151,7 +151,11 @@ class proof_at_hand {
   }
   [[nodiscard]] static std::size_t amounts_of(const placement_certificate<Cost>& c) {
     std::size_t all = 0;
-    for (const placement_multipliers& m : c.multipliers) all += m.messages.amounts().size();
+    for (const placement_multipliers& m : c.multipliers) {
+      all += m.messages.amounts().size();
+      for (const row_knapsack& k : m.knapsacks)
+        for (const row_knapsack::member& one : k.members) all += one.amounts.size();
+    }
     return all;
   }
 

@@ -33,9 +33,9 @@
 
 namespace shardweave::inline v0::detail {
 
-/// Eliminates unknowns at the root, raises the bound on what is left, removes labels by it, and begins again, until
-/// hardly any go. Mostly a small problem is left, for a search; each round is a case of the proof, of which the next is
-/// the rest.
+/// Eliminates unknowns at the root, if there are any to eliminate, raises the bound on what is left, removes labels by
+/// it, and begins again, until hardly any go. Mostly a small problem is left, for a search; each round is a case of the
+/// proof, of which the next is the rest.
 template <cost_value Cost>
 class proof_kernel final : public proof_so_far<Cost> {
  public:
@@ -56,7 +56,7 @@ class proof_kernel final : public proof_so_far<Cost> {
   }
 
   /// \param root_steps  of the ascent in the first round
-  /// \returns whether anything was eliminated; if not, this is of no use
+  /// \returns whether there is a rest to search; if not, there was no time for one
   bool run(std::size_t root_steps) {
     for (std::size_t steps = root_steps; !proofs_.expired() && reduce(); steps = later_steps) {
       proofs_.follow(*this);
@@ -71,7 +71,7 @@ class proof_kernel final : public proof_so_far<Cost> {
 
   /// Whether nothing is left to prove.
   [[nodiscard]] bool is_proven() const { return is_proven_; }
-  /// What the last elimination left. \pre something was eliminated
+  /// What the last elimination left. \pre there is a rest
   [[nodiscard]] const std::shared_ptr<const proof_rest<Cost>>& base() const { return base_; }
   /// Which of its labels are left: some may have gone since then, too few for another elimination.
   [[nodiscard]] std::vector<char> allowed() const {

@@ -207,8 +207,7 @@ class proof_record : public proof_so_far<Cost> {
   /// Adds the rows with prices of a case and its parts.
   void add_prices(std::uint32_t number, std::set<std::pair<std::uint32_t, std::int64_t>>& to) const {
     const node& from = nodes_[number];
-    if (!from.reduction && from.children.size() < 2)
-      multipliers_[from.multipliers].add_rows(to);
+    if (!from.reduction && from.children.size() < 2) multipliers_[from.multipliers].add_rows(to);
     for (const std::uint32_t child : from.children) add_prices(child, to);
   }
 

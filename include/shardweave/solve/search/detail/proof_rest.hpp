@@ -62,13 +62,14 @@ class stated_reduction {
       : form_(form), in_stated_(in_stated), limit_(limit), eliminate_(d, form, limit) {}
 
   /// \param dominance  whether labels go that others dominate, where the exact costs say so, too; usage must be whole
-  /// \returns the reduction of a proof with the same rest, without rows; nothing if nothing changes, or the time is up
+  /// \returns the reduction of a proof with the same rest, without rows; nothing if nothing changes, or the time is up.
+  ///          The first one may have no steps: then all of the problem is left
   [[nodiscard]] std::optional<placement_reduction> operator()(proof_rest<Cost>& rest, bool dominance) const {
     const reduction<Cost> made(*rest.problem, {.dominance = dominance, .rows = false, .notes = dominance},
                                limit_.rest_for_part());
     if (limit_.expired() || made.is_infeasible()) return std::nullopt;
     std::optional<placement_reduction> r = stated(made, rest);
-    if (!r || (r->steps.empty() && r->dominated.empty())) return std::nullopt;
+    if (!r || (rest.rounded && r->steps.empty() && r->dominated.empty())) return std::nullopt;
     proof_rest<Cost> next{nullptr, {}, rest.left};
     auto rounded = eliminate_(*r, next.left, rest.rounded.get());
     if (!rounded || rounded->size() != made.origin().size()) return std::nullopt;
@@ -113,7 +114,7 @@ class stated_reduction {
       if (std::ranges::count(rest.left[i], 1) != 1) return std::nullopt;
       r.steps.push_back({form_.first_vertex(names[i])});
     }
-    for (const reduction_step& step : made.steps()) {
+    for (const auto& step : made.steps()) {
       const auto& [x, labels] = rest.origin[step.variables.front()];
       const auto strategy_of = [&, x = x, &of = labels](strategy l) { return in_stated_.stated(x, of[l]); };
       if (step.dominated) {

@@ -50,6 +50,8 @@ class rest_relaxation {
     std::shared_ptr<const proof_rest<Cost>> root = {};
     /// Labels of a subproblem of which this one is a part, and which no dynamic program closed.
     std::size_t unsettled = std::numeric_limits<std::size_t>::max();
+    /// Labels of one in which rows as knapsacks gained too little.
+    std::size_t tried = std::numeric_limits<std::size_t>::max();
   };
   using part = open_part<memory>;
   static constexpr search_order order = search_order::least_bound_first;
@@ -63,7 +65,7 @@ class rest_relaxation {
 
   [[nodiscard]] bool goes_on(std::size_t parts) {
     proofs_.look();
-    return (parts == 0 || record_.size() < effort_.nodes) && !is_over();
+    return (parts == 0 || parts < effort_.nodes) && !is_over();
   }
   [[nodiscard]] bool is_over() const { return proofs_.expired(); }
   [[nodiscard]] bool closes(double bound) const { return proves_claim(best_, bound); }
@@ -88,7 +90,8 @@ class rest_relaxation {
     climb_on(most);
     if (!proofs_.may_check()) return;
     double bound = record(here);
-    if (visit.is_first() && !closes(bound) && !is_over()) bound = std::max(bound, with_knapsacks(here, most, bound));
+    if (!closes(bound) && p.total_labels() <= here.known.tried / 2 && ascent_->amounts().empty() && !is_over())
+      bound = std::max(bound, with_knapsacks(here, most, bound));
     here.bound = is_decided() ? bound : std::max(here.bound, bound);
   }
   [[nodiscard]] bool is_decided() const { return now_->compact().size() == 0; }
@@ -102,8 +105,8 @@ class rest_relaxation {
     const compact_problem<Cost>& p = now_->compact();
     if (p.total_labels() > std::min(most_labels, here.known.unsettled / 5 * 4) || !proofs_.may_check()) return false;
     const priced_labels priced = labels_at_prices(p, prices_);
-    const auto found =
-        program_for(p, std::span<const double>(priced.of_label), most_numbers, most_work, [this] { return is_over(); });
+    const auto found = program_for(p, std::span<const double>(priced.of_label), most_numbers,
+                                   static_cast<double>(effort_.work), [this] { return is_over(); });
     if (!found) return false;
     if (!closes(priced.apart + found->least)) {
       here.known.unsettled = p.total_labels();
@@ -125,9 +128,6 @@ class rest_relaxation {
  private:
   /// Of a dynamic program; checkers have room for more.
   static constexpr std::size_t most_numbers = std::size_t{1} << 22;
-  /// Costs that it adds, for a second of a checker. The contest's V is proven with as many and half; with a quarter it
-  /// stays open.
-  static constexpr double most_work = 0x1p28;
   static constexpr std::size_t most_labels = 20'000;  ///< of what is reduced: larger rests are not kept for each part
 
   /// Work limit of `price_ascent::strengthen`.
@@ -146,7 +146,7 @@ class rest_relaxation {
     dual_values dual = ascent_->multipliers();
     if (is_decided()) dual.of_row.assign(p.rows().size(), 0.0);  // a decided labeling satisfies the rows without prices
     const std::vector<row_amounts> rows = ascent_->amounts();
-    record_.bounded(here.number, (*root_->in_rest)(p, now_->origin, now_->kept, dual, rows));
+    record_.bounded(here.number, (*root_->in_rest)(p, now_->origin, now_->kept, dual, nullptr, nullptr, rows));
     label_beliefs beliefs = beliefs_by(p, dual, rows);
     label_bounds_ = std::move(beliefs.excess);
     for (double& b : label_bounds_) b += beliefs.bound;
@@ -158,7 +158,8 @@ class rest_relaxation {
   /// Goes on with rows as knapsacks, and back to prices if they gain too little. \returns the bound that they prove
   double with_knapsacks(part& here, std::size_t most, double before) {
     const auto known = here.known.messages;
-    if (!ascent_->strengthen(row_work)) return before;
+    here.known.tried = now_->compact().total_labels();
+    if (!ascent_->strengthen(row_work, least_share * (best_.upper() - before))) return before;
     climb_on(most);
     if (!proofs_.may_check()) return before;
     const double bound = record(here);

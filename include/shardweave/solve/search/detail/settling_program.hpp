@@ -2,7 +2,7 @@
 
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost.hpp>
-#include <shardweave/placement/detail/dynamic_program.hpp>
+#include <shardweave/placement/dynamic_program.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -12,7 +12,7 @@
 /// \file
 /// The least sum of costs, by eliminating one unknown after the other.
 
-namespace shardweave::inline v0::detail {
+namespace shardweave::inline v0 {
 
 /// Unknowns, the costs of their choices, and costs of choices of several of them together, by classes of choices: the
 /// least sum over all ways to choose. An unknown is eliminated: for each way to choose classes for those that it has
@@ -288,4 +288,4 @@ class dynamic_program {
   Number apart_{};
 };
 
-}  // namespace shardweave::inline v0::detail
+}  // namespace shardweave::inline v0
