@@ -75,9 +75,9 @@ class exact_check {
     for (std::size_t i = 0; i < m.messages.size(); ++i) {
       const moved_cost one = m.messages[i];
       const std::uint32_t a = p.named(form_.unknown_of(one.first)), b = p.named(form_.unknown_of(one.second));
-      if (a == p.size() || b == p.size() || p.pair_between(a, b) == p.pairs.size())
+      if (a == p.size() || b == p.size())
         return "the message from vertex " + std::to_string(one.first) + " to " + std::to_string(one.second) +
-               ": there is no edge between them";
+               ": one of them was eliminated";
     }
     for (const row_price& price : m.prices)
       if (!p.keeps_all_rows && price.price != 0 && limit_number(p, limit_named(price)) == p.limits.size())
@@ -397,13 +397,16 @@ class exact_check {
     return {std::move(used), std::move(limit), left, members, k.cells};
   }
 
-  /// Per pair the amounts of its message; with `only_limits` tables without one do not count.
+  /// Per pair the amounts of its message; with `only_limits` tables without one do not count. Messages of pairs without
+  /// a table, which a reduction may leave, move nothing.
   [[nodiscard]] std::vector<moved_table> moved_by(const placement_multipliers& m, const problem& p) const {
     std::vector<moved_table> result(p.pairs.size(), moved_table{.counts = !m.only_limits, .rests = {}});
     for (std::size_t i = 0; i < m.messages.size(); ++i) {
       const moved_cost one = m.messages[i];
-      moved_table& of =
-          result[p.pair_between(p.named(form_.unknown_of(one.first)), p.named(form_.unknown_of(one.second)))];
+      const std::size_t at =
+          p.pair_between(p.named(form_.unknown_of(one.first)), p.named(form_.unknown_of(one.second)));
+      if (at == p.pairs.size()) continue;
+      moved_table& of = result[at];
       of.counts = true;
       for (const std::int64_t a : one.amounts)
         of.amounts.push_back(shifted<Whole>(Whole(a), range_.bits - m.message_bits));

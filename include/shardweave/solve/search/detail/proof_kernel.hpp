@@ -160,7 +160,7 @@ class proof_kernel final : public proof_so_far<Cost> {
           ascent, p.size(), most_steps, [&] { return best_.upper(); },
           [&](std::size_t, bool) { return !proves_claim(best_, ascent.bound()) && !proofs_.expired(); });
       if (!proofs_.may_check()) return false;
-      const dual_values dual = ascent.multipliers();
+      const dual_values dual = tamed(ascent.multipliers());
       placement_multipliers m = (*base_->in_rest)(p, whole, kept, dual);
       const label_beliefs beliefs = beliefs_by(p, dual);
       std::size_t gone = 0;

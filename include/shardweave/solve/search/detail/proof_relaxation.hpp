@@ -177,7 +177,7 @@ class proof_relaxation {
   template <cost_value C>
   double bounded(part& here, const compact_problem<C>& p, price_ascent<C>& ascent,
                  const stated_multipliers<Cost>& in_stated, std::optional<std::uint32_t> savings) {
-    dual_values dual = ascent.multipliers();
+    dual_values dual = tamed(ascent.multipliers());
     if (p.size() == 0)
       dual.of_row.assign(p.rows().size(), 0.0);  // a decided labeling satisfies the rows without prices
     const bool is_priced = &in_stated != &in_stated_;

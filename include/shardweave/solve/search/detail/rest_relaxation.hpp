@@ -85,11 +85,16 @@ class rest_relaxation {
   void raise(part& here, const part_visit& visit) {
     const compact_problem<Cost>& p = now_->compact();
     const std::size_t most = visit.is_first() ? effort_.root_steps : effort_.node_steps;
-    ascent_.emplace(p);
-    if (here.known.messages) ascent_->start(*here.known.messages, root_->origin_of(*now_), row_work);
+    const auto known = here.known.messages;
+    start_from(known, row_work);
     climb_on(most);
     if (!proofs_.may_check()) return;
     double bound = record(here);
+    if (!std::isfinite(bound) && !is_over()) {
+      start_from(known, 0);
+      climb_on(most);
+      bound = record(here);
+    }
     if (!closes(bound) && p.total_labels() <= here.known.tried / 2 && ascent_->amounts().empty() && !is_over())
       bound = std::max(bound, with_knapsacks(here, most, bound));
     here.bound = is_decided() ? bound : std::max(here.bound, bound);
@@ -135,17 +140,24 @@ class rest_relaxation {
   /// Of the gap that prices leave at the root, the share that rows as knapsacks must close to be worth their time.
   static constexpr double least_share = 0.01;
 
+  /// \param work  of rows as knapsacks; 0: there are none
+  void start_from(const std::shared_ptr<const ascent_memory>& known, std::size_t work) {
+    ascent_.emplace(now_->compact());
+    if (known) ascent_->start(*known, root_->origin_of(*now_), work);
+  }
   void climb_on(std::size_t most) {
     climb(
         *ascent_, now_->compact().size(), most, [&] { return best_.upper(); },
         [&](std::size_t, bool) { return !closes(ascent_->bound()) && !is_over(); });
   }
-  /// Records the multipliers of the ascent, which the parts start from. \returns the bound that they prove
+  /// Records the multipliers of the ascent, which the parts start from. \returns the bound that they prove; of rows as
+  /// knapsacks whose amounts have no number, minus infinity, and nothing is recorded
   double record(part& here) {
     const compact_problem<Cost>& p = now_->compact();
-    dual_values dual = ascent_->multipliers();
+    dual_values dual = tamed(ascent_->multipliers());
     if (is_decided()) dual.of_row.assign(p.rows().size(), 0.0);  // a decided labeling satisfies the rows without prices
     const std::vector<row_amounts> rows = ascent_->amounts();
+    if (!are_finite(rows)) return -std::numeric_limits<double>::infinity();
     record_.bounded(here.number, (*root_->in_rest)(p, now_->origin, now_->kept, dual, nullptr, nullptr, rows));
     label_beliefs beliefs = beliefs_by(p, dual, rows);
     label_bounds_ = std::move(beliefs.excess);
@@ -164,10 +176,15 @@ class rest_relaxation {
     if (!proofs_.may_check()) return before;
     const double bound = record(here);
     if (bound - before >= least_share * (best_.upper() - before)) return bound;
-    ascent_.emplace(now_->compact());
-    ascent_->start(*known, root_->origin_of(*now_), 0);
+    start_from(known, 0);
     climb_on(1);
     return record(here);
+  }
+  [[nodiscard]] static bool are_finite(const std::vector<row_amounts>& rows) {
+    for (const row_amounts& row : rows)
+      for (const row_amounts::member& m : row.members)
+        if (!std::ranges::all_of(m.amounts, [](double a) { return std::isfinite(a); })) return false;
+    return true;
   }
 
   void work_on(std::shared_ptr<const proof_rest<Cost>> root) {

@@ -35,6 +35,20 @@ inline std::int64_t rounded_down(double value, int bits) {
   return static_cast<std::int64_t>(std::floor(std::clamp(std::ldexp(value, bits), -most, most)));
 }
 
+/// Multipliers of numbers that a certificate can state. Those of a subproblem without a labeling, whose bound rises
+/// without end, are scaled down: a bound is concave in them, so that what is left of it is large, too.
+[[nodiscard]] inline dual_values tamed(dual_values dual) {
+  constexpr double most_stated = 0x1p50;
+  double most = 0;
+  for (const std::vector<double>* all : {&dual.of_class, &dual.of_row})
+    for (const double m : *all)
+      if (std::isfinite(m)) most = std::max(most, std::abs(m));
+  if (most <= most_stated) return dual;
+  for (std::vector<double>* all : {&dual.of_class, &dual.of_row})
+    for (double& m : *all) m *= most_stated / most;
+  return dual;
+}
+
 /// The remaining labels of each variable of the compiled problem.
 using kept_labels = std::vector<std::vector<strategy>>;
 
