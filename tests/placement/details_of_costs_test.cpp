@@ -271,7 +271,7 @@ TEST_SUITE("restriction") {
       const auto& p = problem.compact();
       if (problem.savings() == nullptr) return;
       sw::restriction<std::int64_t> some(p);
-      some.with_savings(*problem.savings());
+      some.with_savings(problem);
       some.forbid_if([&](std::size_t) { return random.chance(0.25); });
       const auto left = some.build();
       if (!left) return;

@@ -89,12 +89,23 @@ class placement_problem {
   /// \pre a description, if there is one, counts savings, and `terms` are what it says: `evaluate` goes by it
   [[nodiscard]] placement_problem with_savings(savings_terms<Cost> terms) const;
 
+  /// The same problem with what a restriction leaves of the savings of `whole`, if that has any; only `with_savings`
+  /// compiles how.
+  /// \param kept   per variable of `whole`, the labels that are left
+  /// \param inner  per variable of `whole`, its number in this problem; see `savings_terms::restricted`
+  [[nodiscard]] placement_problem with_savings_of(const placement_problem& whole,
+                                                  const std::vector<std::vector<strategy>>& kept,
+                                                  std::span<const std::uint32_t> inner) const {
+    return whole.savings_ == nullptr ? *this : whole.restrict_(*this, *whole.savings_, kept, inner);
+  }
+
   /// The same problem without savings, description included: what `compile` makes of a description that counts none.
   /// Everything else is shared, above all tables.
   [[nodiscard]] placement_problem without_savings() const {
     placement_problem plain = *this;
     plain.savings_ = nullptr;
     plain.evaluate_ = nullptr;
+    plain.restrict_ = nullptr;
     if (description_ != nullptr && description_->counted != savings_form::off) {
       auto stated = std::make_shared<placement_description<Cost>>(*description_);
       stated->counted = savings_form::off;
@@ -148,6 +159,8 @@ class placement_problem {
   std::shared_ptr<const savings_terms<Cost>> savings_;
   Cost (*measure_)(const savings_terms<Cost>&, std::span<const strategy>) = nullptr;
   void (*evaluate_)(const placement_description<Cost>&, std::span<const strategy>, evaluation<Cost>&) = nullptr;
+  placement_problem (*restrict_)(const placement_problem&, const savings_terms<Cost>&,
+                                 const std::vector<std::vector<strategy>>&, std::span<const std::uint32_t>) = nullptr;
   std::shared_ptr<const placement_description<Cost>> description_;
   std::shared_ptr<const origin> origin_;
 };

@@ -92,9 +92,10 @@ class restriction {
     return *this;
   }
 
-  /// Restricts these savings of the problem, too.
-  restriction& with_savings(const savings_terms<Cost>& terms) {
-    terms_ = &terms;
+  /// Restricts the savings of the problem, too, if it has any.
+  /// \pre `whole` has the compact problem that is restricted, and outlives this object
+  restriction& with_savings(const placement_problem<Cost>& whole) {
+    whole_ = &whole;
     return *this;
   }
 
@@ -121,7 +122,7 @@ class restriction {
     add_edges(builder, result.kept, inner);
     if (!add_rows(builder, result, inner)) return std::nullopt;
     result.problem = placement_problem<Cost>(builder.build());
-    if (terms_ != nullptr) result.problem = result.problem.with_savings(terms_->restricted(result.kept, inner));
+    if (whole_ != nullptr) result.problem = result.problem.with_savings_of(*whole_, result.kept, inner);
     return result;
   }
 
@@ -248,7 +249,7 @@ class restriction {
   }
 
   const compact_problem<Cost>* p_;
-  const savings_terms<Cost>* terms_ = nullptr;
+  const placement_problem<Cost>* whole_ = nullptr;
   std::vector<bool> allowed_;
   std::vector<Cost> extra_;
 };

@@ -88,7 +88,7 @@ class large_neighbourhood {
     const compact_problem<Cost>& p = problem.compact();
     if (problem.savings() == nullptr) return once(p, labels, objective, limit, random);
     restriction<Cost> part(p);
-    part.with_savings(*problem.savings());
+    part.with_savings(problem);
     const auto rest = opened(std::move(part), p, labels, random);
     if (!rest || rest->open.empty()) return false;
     std::vector<strategy> better = answer(*rest, labels, limit, random);

@@ -185,6 +185,10 @@ placement_problem<Cost> placement_problem<Cost>::with_savings(savings_terms<Cost
   saving.savings_ = terms.empty() ? nullptr : std::make_shared<const savings_terms<Cost>>(std::move(terms));
   saving.measure_ = &savings_of<Cost>;
   saving.evaluate_ = &detail::evaluate_savings<Cost>;
+  saving.restrict_ = [](const placement_problem& left, const savings_terms<Cost>& of_whole,
+                        const std::vector<std::vector<strategy>>& kept, std::span<const std::uint32_t> inner) {
+    return left.with_savings(of_whole.restricted(kept, inner));
+  };
   return saving;
 }
 

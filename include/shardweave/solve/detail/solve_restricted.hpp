@@ -23,8 +23,7 @@ struct restricted_answer {
 template <cost_value Cost, class S>
 [[nodiscard]] restricted_answer<Cost> solve_restricted(const placement_problem<Cost>& problem, restriction<Cost> left,
                                                        const S& policy, const solve_control& control) {
-  if (problem.savings() != nullptr) left.with_savings(*problem.savings());
-  const auto inside = left.build();
+  const auto inside = left.with_savings(problem).build();
   if (!inside) {
     solve_statistics statistics;
     statistics.add_note("a vertex is left without a strategy, or a budget without room.");

@@ -46,8 +46,7 @@ struct part_problem {
     for (std::uint32_t x = 0; x < p.size(); ++x)
       for (strategy l = 0; l < p.label_count(x); ++l)
         if (allowed[root.label_start(origin[x].first) + origin[x].second[l]] == 0) left.forbid(x, l);
-    if (problem.savings() != nullptr) left.with_savings(*problem.savings());
-    auto rest = left.build();
+    auto rest = left.with_savings(problem).build();
     if (!rest) return std::nullopt;
     part_problem result{std::move(rest->problem), {}, kept};
     for (std::uint32_t x = 0; x < p.size(); ++x) {

@@ -160,6 +160,7 @@ class savings_search {
   /// while they stay within their limits.
   void try_fronts(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms,
                   savings_ascent<Cost>& root, double target, std::initializer_list<double> shares) {
+    const placement_problem<Cost>* whole = &now_->problem;
     const compact_problem<Cost>* p = &given;
     const savings_terms<Cost>* terms = &given_terms;
     std::vector<restricted_problem<Cost>> parts;
@@ -176,12 +177,13 @@ class savings_search {
       const auto gone = std::count_if(least.begin(), least.end(), [&](double b) { return b >= target; });
       if (static_cast<double>(gone) < worthwhile * static_cast<double>(least.size())) break;
       restriction<Cost> left(*p);
-      left.with_savings(*terms).forbid_if([&](std::size_t label) { return least[label] >= target; });
+      left.with_savings(*whole).forbid_if([&](std::size_t label) { return least[label] >= target; });
       auto rest = left.build();
       if (!rest || rest->problem.compact().size() == 0) break;
       parts.push_back(*std::move(rest));
-      p = &parts.back().problem.compact();
-      terms = parts.back().problem.savings();
+      whole = &parts.back().problem;
+      p = &whole->compact();
+      terms = whole->savings();
       if (terms == nullptr) return;
       auto cuts = ascent->cuts();
       own.emplace(*p, *terms, options_.ascent, std::move(cuts));
