@@ -86,6 +86,34 @@ TEST_SUITE("certify_placement") {
     CHECK(proven == feasible);
     CHECK(refuted == impossible);
   }
+  TEST_CASE_TEMPLATE("dominated strategies and knapsacks take part in proofs, and nothing is lost by them", Cost,
+                     double, std::int64_t) {
+    std::size_t dominated = 0, knapsacks = 0;
+    const auto prove = [&](std::uint64_t seed, bool is_known, bool has_programs) {
+      CAPTURE(seed);
+      const auto stated = shardweave_test::draw_problem<Cost>(seed, {.max_assignments = 4096});
+      const auto best = shardweave_test::brute_force(stated);
+      if (!best.objective) return;
+      const auto c =
+          sw::certify_placement(*compiled(stated.description), is_known ? *best.objective : sw::forbidden<Cost>,
+                                {.work = has_programs ? 1U << 20 : 0U});
+      CHECK(sw::check_certificate(stated.description, c).accepted);
+      const auto objective = static_cast<double>(*best.objective), bound = static_cast<double>(c.lower_bound);
+      CHECK(bound <= objective + 1e-9 * (1 + std::abs(objective)));
+      CHECK(sw::proves(bound, *best.objective));
+      dominated += static_cast<std::size_t>(
+          std::ranges::count_if(c.reductions, [](const auto& one) { return !one.dominated.empty(); }));
+      knapsacks += static_cast<std::size_t>(
+          std::ranges::count_if(c.multipliers, [](const auto& one) { return !one.knapsacks.empty(); }));
+    };
+    for (std::uint64_t seed = 0; seed < at_scale(3000); ++seed) prove(seed, seed % 3 != 0, seed % 5 != 0);
+    CHECK(dominated > at_scale(50));
+    CHECK(knapsacks > at_scale(5));
+    // subproblems without an assignment, whose multipliers grow without end where no cost is known
+    for (const std::uint64_t seed : {11127U, 13344U, 20988U, 21360U, 29145U, 34770U, 36663U, 47193U, 50595U, 53172U})
+      prove(seed, false, true);
+    prove(140917, true, true);  // a table that is costs of its ends for the checker and none for the solver
+  }
   TEST_CASE("where a double does not tell a sum from its limit the proof is one that holds, if of less") {
     std::size_t binding = 0, with_rest = 0;
     for (std::uint64_t seed = 0; seed < 64; ++seed) {
