@@ -124,12 +124,12 @@ class two_checkers {
 TEST_SUITE("check_certificate (program)") {
   TEST_CASE("of an answer with a certificate no more is claimed than that proves, and no less") {
     const temporary_folder folder;
-    // costs that pull at each other around many cycles, the same again and again: a dynamic program that looks at the
-    // same sums once proves the optimum at once, messages and branching do not, and those of a proof would be too long
+    // costs that pull at each other around many cycles: a dynamic program proves the optimum at once, that of the
+    // solver and that of a proof; messages and branching do not
     std::string vertices, edges;
     for (int v = 0; v < 60; ++v) {
       vertices += (v > 0 ? "," : "") + std::string("{\"compute\":[0,0,0]}");
-      for (const int step : {1, 2, 3, 4, 5, 6})
+      for (const int step : {1, 2})
         edges += (edges.empty() ? "" : ",") + std::string("{\"from\":") + std::to_string(v) +
                  ",\"to\":" + std::to_string((v + step) % 60) + ",\"communication\":" + std::to_string(v % 2) + "}";
     }
@@ -162,7 +162,7 @@ TEST_SUITE("check_certificate (program)") {
         ++more;
       }
     }
-    CHECK(less == 1);
+    CHECK(less == 0);
     CHECK(more == 2);  // of local search, and of a search that was stopped at once
   }
   TEST_CASE("a proof is accepted, one that claims more is refused by the step that does not hold") {

@@ -61,10 +61,7 @@ class proof_kernel final : public proof_so_far<Cost> {
     for (std::size_t steps = root_steps; !proofs_.expired() && reduce(); steps = later_steps) {
       proofs_.follow(*this);
       proofs_.look(true);
-      const std::size_t before = steps_.size();
-      if (narrow(steps)) continue;
-      steps_.resize(before);  // the search begins with what there was
-      break;
+      if (!narrow(steps)) break;
     }
     return base_ != nullptr;
   }
@@ -150,8 +147,8 @@ class proof_kernel final : public proof_so_far<Cost> {
       std::iota(labels.begin(), labels.end(), strategy{0});
       whole.emplace_back(x, labels);
     }
-    std::vector<double> least(p.total_labels(), -std::numeric_limits<double>::infinity());
-    // once along the last multipliers, and once anew: either may remove labels that the other does not
+    // along the last multipliers, and anew where these remove too few. One list removes labels of one case: of what
+    // that leaves a checker might find more that a second one removes, and this would go on with another rest
     for (const bool anew : {false, true}) {
       if (anew && (known_ == nullptr || limit_.expired())) continue;
       price_ascent<Cost> ascent(p);
@@ -163,12 +160,8 @@ class proof_kernel final : public proof_so_far<Cost> {
       const dual_values dual = tamed(ascent.multipliers());
       placement_multipliers m = (*base_->in_rest)(p, whole, kept, dual);
       const label_beliefs beliefs = beliefs_by(p, dual);
-      std::size_t gone = 0;
-      for (std::size_t l = 0; l < least.size(); ++l) {
-        const double bound = beliefs.bound + beliefs.excess[l];
-        gone += proves_claim(best_, bound) && !proves_claim(best_, least[l]) ? 1U : 0U;
-        least[l] = std::max(least[l], bound);
-      }
+      std::vector<double> least = beliefs.excess;
+      for (double& bound : least) bound += beliefs.bound;
       if (!anew || beliefs.bound > bound_) {
         last_ = m;
         bound_ = beliefs.bound;
@@ -178,10 +171,13 @@ class proof_kernel final : public proof_so_far<Cost> {
         is_proven_ = true;
         return false;
       }
-      if (gone > 0) steps_.push_back({.multipliers = std::move(m)});
+      if (!remove(least)) continue;
+      steps_.push_back({.multipliers = std::move(m)});
+      known_ = next_known_;
+      return true;
     }
     known_ = next_known_;
-    return remove(least);
+    return false;
   }
 
   /// Removes labels whose bound proves the claim. \returns whether enough of them do, and something is left

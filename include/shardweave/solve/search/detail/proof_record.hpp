@@ -136,8 +136,11 @@ class proof_record : public proof_so_far<Cost> {
   [[nodiscard]] std::array<std::uint32_t, 2> parted(std::uint32_t number, std::uint32_t variable,
                                                     const std::array<std::vector<strategy>, 2>& halves) {
     nodes_[number].vertex = in_stated_->vertex(variable);
-    for (std::size_t i = 0; i < halves.size(); ++i)
-      for (const strategy l : halves[i]) nodes_[number].parts[i].push_back(in_stated_->stated(variable, l));
+    auto& [first_part, second_part] = nodes_[number].parts;
+    for (const strategy l : halves[0]) first_part.push_back(in_stated_->stated(variable, l));
+    // all others, for those that no label stands for may be left to a checker
+    for (strategy s = 0; s < in_stated_->form().strategies(in_stated_->unknown(variable)); ++s)
+      if (std::ranges::find(first_part, s) == first_part.end()) second_part.push_back(s);
     const std::uint32_t first = add_below(number);
     return {first, add_below(number)};
   }

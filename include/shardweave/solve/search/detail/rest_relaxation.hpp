@@ -77,8 +77,10 @@ class rest_relaxation {
     now_ = whole_->with(root(), here.allowed);
     // nothing is reduced that no longer fits into a proof that is checked in time
     for (std::size_t round = 0; now_ && round < most_rounds && is_worth_reducing(); ++round) {
-      const bool any = rule_out(here);
-      if (!now_ || (!reduce(here) && !any)) break;
+      // until no row rules out any more: what a checker removes row by row comes to the same in the end
+      while (now_ && !is_decided() && rule_out(here)) {
+      }
+      if (!now_ || is_decided() || !reduce(here)) break;
     }
     return now_.has_value();
   }
@@ -229,15 +231,27 @@ class rest_relaxation {
   }
   /// Reduces what is left, which becomes the root. \returns whether anything changed
   bool reduce(part& here) {
+    if (*held_ > most_held) return false;
     proof_rest<Cost> rest = root_->restricted(*now_);
     auto r = reduce_(rest, has_whole_usage(now_->compact()));
     if (!r) return false;
     here.number = record_.reduced(here.number, std::move(*r));
-    here.known.root = std::make_shared<const proof_rest<Cost>>(std::move(rest));
+    here.known.root = kept(std::move(rest));
     work_on(here.known.root);
     here.allowed.assign(root().total_labels(), 1);
     now_ = *whole_;
     return true;
+  }
+  /// A root that is counted as long as parts have it.
+  [[nodiscard]] std::shared_ptr<const proof_rest<Cost>> kept(proof_rest<Cost> rest) const {
+    std::size_t costs = rest.problem->total_labels();
+    for (const compact_edge& e : rest.problem->edges())
+      costs += rest.problem->table(e).row_classes() * rest.problem->table(e).column_classes();
+    *held_ += costs;
+    return {new proof_rest<Cost>(std::move(rest)), [held = held_, costs](const proof_rest<Cost>* gone) {
+              *held -= costs;
+              delete gone;
+            }};
   }
   /// Whether sums of usage are the same in whatever order they are added up, as a label that dominates others must use
   /// no more for who checks that.
@@ -249,6 +263,8 @@ class rest_relaxation {
     return true;
   }
 
+  /// Costs of all roots that open parts have: of each there are three, exact, rounded and the solver's, some 40 bytes.
+  static constexpr std::size_t most_held = std::size_t{1} << 25;
   static constexpr double tolerance = 0x1p-17;  ///< of usage, twice that of a checker
 
   const stated_reduction<Cost>& reduce_;
@@ -256,11 +272,12 @@ class rest_relaxation {
   proof_at_hand<Cost>& proofs_;
   proof_effort effort_;
   proof_record<Cost, rounded_problem>& record_;
-  std::shared_ptr<const proof_rest<Cost>> root_ = nullptr;   ///< of the present subproblem
-  std::optional<part_problem<Cost>> whole_ = std::nullopt;   ///< all of it
-  std::optional<part_problem<Cost>> now_ = std::nullopt;     ///< the present subproblem
-  std::optional<price_ascent<Cost>> ascent_ = std::nullopt;  ///< on it
-  std::vector<double> label_bounds_ = {}, prices_ = {};      ///< of its labels; of its rows
+  std::shared_ptr<std::size_t> held_ = std::make_shared<std::size_t>(0);  ///< costs of roots
+  std::shared_ptr<const proof_rest<Cost>> root_ = nullptr;                ///< of the present subproblem
+  std::optional<part_problem<Cost>> whole_ = std::nullopt;                ///< all of it
+  std::optional<part_problem<Cost>> now_ = std::nullopt;                  ///< the present subproblem
+  std::optional<price_ascent<Cost>> ascent_ = std::nullopt;               ///< on it
+  std::vector<double> label_bounds_ = {}, prices_ = {};                   ///< of its labels; of its rows
 };
 
 }  // namespace shardweave::inline v0::detail

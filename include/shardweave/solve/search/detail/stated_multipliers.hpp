@@ -147,7 +147,7 @@ class stated_multipliers {
     for (const row_amounts& row : rows)
       for (const row_amounts::member& one : row.members)
         for (const double amount : one.amounts) most = std::max(most, std::abs(amount));
-    m.message_bits = std::clamp(46 - magnitude_bits(most), 0, 60);
+    m.message_bits = std::clamp(52 - magnitude_bits(most), 0, 60);
     for (const message& one : messages) {
       std::vector<std::int64_t> amounts(form_->strategies(unknown(one.second)));
       for (const auto& [s, amount] : one.amounts) amounts[s] = rounded_down(amount, m.message_bits);
