@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/benchmarks/run.sh                   every table of docs/performance.md, docs/cost_models.md and docs/rooms, as Markdown
 # tests/benchmarks/run.sh TABLE ARGS...     one of them: reading, placement, contest, schedule, peers, search, scaling, training, overlap, changes,
-#                                           savings, prefetch, memory, collectives, ablation (hours), solve_ablation (half an hour), order_ablation
+#                                           savings, prefetch, memory, collectives, ablation (hours), solve_ablation (two hours and a half), order_ablation
 # tests/benchmarks/run.sh replay            predicted and measured times of a replay on four MPI ranks
 # tests/benchmarks/run.sh plots             the charts of docs/plots
 # tests/benchmarks/run.sh loops ARGS...     the inner loops, with Google Benchmark

@@ -413,10 +413,10 @@ problem kernel_of(const problem& whole) {
       whole);
 }
 
-/// 200 problems: of 8 to 40 variables with up to 8 rows, or of up to 12 vertices with savings.
+/// 1,000 problems: of 8 to 40 variables with up to 8 rows, or of up to 12 vertices with savings.
 std::vector<problem> draw(drawn kind) {
   std::vector<problem> all;
-  for (std::uint64_t i = 0; all.size() < 200 && kind != drawn::none; ++i) {
+  for (std::uint64_t i = 0; all.size() < 1000 && kind != drawn::none; ++i) {
     if (kind == drawn::savings) {
       try {
         auto d = shardweave_test::draw_savings_problem<double>(i, 12).description;
