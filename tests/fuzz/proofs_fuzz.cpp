@@ -47,7 +47,9 @@ void check(const shardweave_test::judged_problem<Cost>& problem, const sw::place
 template <class Cost>
 void try_problem(choices& from) {
   constexpr std::array<std::size_t, 4> steps{60, 0, 3, 400}, nodes{2000, 0, 1, 5};
-  const sw::certify_options options{.steps = from.one_of(steps), .nodes = from.one_of(nodes)};
+  constexpr std::array<std::size_t, 3> works{1U << 20, 0, 200};
+  const sw::certify_options options{
+      .steps = from.one_of(steps), .nodes = from.one_of(nodes), .work = from.one_of(works)};
   const std::size_t knows = from.below(3);
   const auto seed = static_cast<std::uint64_t>(from.below(256));
   const shardweave_test::judged_problem<Cost> problem(fuzz::problem_chooser<Cost>(from).run());

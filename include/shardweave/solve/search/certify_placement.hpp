@@ -112,10 +112,10 @@ template <cost_value Cost>
   return c;
 }
 
-/// Proves a lower bound by eliminations, message passing, prices on budgets and branching, and states it for the
-/// problem before compilation, with savings (without eliminations). Whatever solvers prove by dynamic programs and
-/// knapsacks takes more cases here: the certificate's `lower_bound` is what `check_certificate` accepts, and may be
-/// below a solver's.
+/// Proves a lower bound by eliminations, dominated strategies, message passing, prices on budgets and budgets as
+/// knapsacks, branching and dynamic programs, and states it for the problem before compilation; with savings by
+/// messages, prices and branching alone. The certificate's `lower_bound` is what `check_certificate` accepts, and may
+/// be below a solver's.
 ///
 /// \param known  cost of the best assignment known, if any: subproblems whose bound reaches it are not branched
 ///

@@ -40,7 +40,8 @@ namespace shardweave::inline v0::detail {
 
 /// Bounds the subproblems of a search for a proof by multipliers that a certificate can state, and reduces each by
 /// steps that it can state: what is left of a subproblem is the root of its parts. `price_ascent` raises the bound,
-/// labels are fixed by the multipliers' own bounds, small rests are settled by dynamic programs.
+/// labels are fixed by the multipliers' own bounds, small rests are settled by dynamic programs. Rows become knapsacks
+/// where that closes enough of the gap to the incumbent; without one they stay prices.
 template <cost_value Cost>
 class rest_relaxation {
  public:
@@ -65,7 +66,7 @@ class rest_relaxation {
 
   [[nodiscard]] bool goes_on(std::size_t parts) {
     proofs_.look();
-    return (parts == 0 || parts < effort_.nodes) && !is_over();
+    return parts < std::max<std::size_t>(effort_.nodes, 1) && !is_over();
   }
   [[nodiscard]] bool is_over() const { return proofs_.expired(); }
   [[nodiscard]] bool closes(double bound) const { return proves_claim(best_, bound); }
@@ -75,7 +76,6 @@ class rest_relaxation {
     ascent_.reset();
     work_on(here.known.root);
     now_ = whole_->with(root(), here.allowed);
-    // nothing is reduced that no longer fits into a proof that is checked in time
     for (std::size_t round = 0; now_ && round < most_rounds && is_worth_reducing(); ++round) {
       // until no row rules out any more: what a checker removes row by row comes to the same in the end
       while (now_ && !is_decided() && rule_out(here)) {
@@ -97,7 +97,7 @@ class rest_relaxation {
       climb_on(most);
       bound = record(here);
     }
-    if (!closes(bound) && p.total_labels() <= here.known.tried / 2 && ascent_->amounts().empty() && !is_over())
+    if (!closes(bound) && p.total_labels() <= here.known.tried / 2 && !has_knapsacks_ && !is_over())
       bound = std::max(bound, with_knapsacks(here, most, bound));
     here.bound = is_decided() ? bound : std::max(here.bound, bound);
   }
@@ -139,7 +139,7 @@ class rest_relaxation {
 
   /// Work limit of `price_ascent::strengthen`.
   static constexpr std::size_t row_work = 1 << 22;
-  /// Of the gap that prices leave at the root, the share that rows as knapsacks must close to be worth their time.
+  /// Of the gap that prices leave, the share that rows as knapsacks must close to be worth their time.
   static constexpr double least_share = 0.01;
 
   /// \param work  of rows as knapsacks; 0: there are none
@@ -159,6 +159,7 @@ class rest_relaxation {
     dual_values dual = tamed(ascent_->multipliers());
     if (is_decided()) dual.of_row.assign(p.rows().size(), 0.0);  // a decided labeling satisfies the rows without prices
     const std::vector<row_amounts> rows = ascent_->amounts();
+    has_knapsacks_ = !rows.empty();
     if (!are_finite(rows)) return -std::numeric_limits<double>::infinity();
     record_.bounded(here.number, (*root_->in_rest)(p, now_->origin, now_->kept, dual, nullptr, nullptr, rows));
     label_beliefs beliefs = beliefs_by(p, dual, rows);
@@ -278,6 +279,7 @@ class rest_relaxation {
   std::optional<part_problem<Cost>> now_ = std::nullopt;                  ///< the present subproblem
   std::optional<price_ascent<Cost>> ascent_ = std::nullopt;               ///< on it
   std::vector<double> label_bounds_ = {}, prices_ = {};                   ///< of its labels; of its rows
+  bool has_knapsacks_ = false;                                            ///< of the multipliers recorded last
 };
 
 }  // namespace shardweave::inline v0::detail
