@@ -100,7 +100,8 @@ template <cost_value Cost, class Whole>
   form.propagate(*all);
   for (std::size_t i = 0; i < c.ruled_out.size(); ++i) {
     if (limit.expired()) return ends_at("ruled_out[" + std::to_string(i) + "]");
-    if (auto wrong = exact.rule_out(c.ruled_out[i], *all)) return fails("ruled_out[" + std::to_string(i) + "]", *wrong);
+    if (auto wrong = exact.rows().rule_out(c.ruled_out[i], *all))
+      return fails("ruled_out[" + std::to_string(i) + "]", *wrong);
     form.propagate(*all, {form.unknown_of(c.ruled_out[i].vertex)});
     ++verdict.steps;
   }
@@ -141,7 +142,7 @@ template <cost_value Cost, class Whole>
       continue;
     }
     if (one.multipliers)
-      if (auto wrong = exact.complaint_about(c.multipliers[*one.multipliers], p))
+      if (auto wrong = exact.rows().complaint_about(c.multipliers[*one.multipliers], p))
         return fails("multipliers[" + std::to_string(*one.multipliers) + "]", "in " + step + ": " + *wrong);
     if (one.multipliers && !one.cases.empty()) {
       const placement_multipliers& m = c.multipliers[*one.multipliers];
