@@ -1,4 +1,5 @@
 #include "io/refused.hpp"
+#include "support/contest_example.hpp"
 #include "support/shared_data.hpp"
 #include <shardweave/io/iopddl.hpp>
 #include <shardweave/placement/constraints.hpp>
@@ -19,14 +20,7 @@ namespace json = boost::json;
 namespace iopddl_tests {
 namespace {
 
-/// The contest's own small example: five vertices, limit 50.
-const std::string example = R"({"problem": {"name": "example",
-  "nodes": {"intervals": [[30, 70], [40, 70], [50, 120], [110, 140], [110, 150]],
-            "costs": [[15], [55, 65], [25, 45, 35], [85, 75], [95]],
-            "usages": [[10], [25, 25], [15, 20, 15], [10, 10], [15]]},
-  "edges": {"nodes": [[0, 1], [0, 2], [1, 3], [2, 4], [3, 4]],
-            "costs": [[30, 40], [50, 10, 40], [90, 10, 20, 80], [60, 20, 30], [70, 60]]},
-  "usage_limit": 50}})";
+const std::string& example = shardweave_test::contest_example;
 
 sw::placement_description<std::int64_t> read(const std::string& text) {
   auto input = sw::text_input::of_memory("T", text);

@@ -1,3 +1,4 @@
+#include "support/contest_example.hpp"
 #include "support/run_program.hpp"
 #include "support/temporary_folder.hpp"
 #include <shardweave/bucketing/greedy.hpp>
@@ -40,13 +41,7 @@ namespace sw = shardweave;
 namespace check_certificate_program_tests {
 namespace {
 
-const std::string contest = R"({"problem": {"name": "example",
-  "nodes": {"intervals": [[30, 70], [40, 70], [50, 120], [110, 140], [110, 150]],
-            "costs": [[15], [55, 65], [25, 45, 35], [85, 75], [95]],
-            "usages": [[10], [25, 25], [15, 20, 15], [10, 10], [15]]},
-  "edges": {"nodes": [[0, 1], [0, 2], [1, 3], [2, 4], [3, 4]],
-            "costs": [[30, 40], [50, 10, 40], [90, 10, 20, 80], [60, 20, 30], [70, 60]]},
-  "usage_limit": 50}})";
+using shardweave_test::contest_example;
 
 /// How many random problems to have checked by the second checker; SHARDWEAVE_PROOFS asks for more.
 std::size_t problems_to_check() {
@@ -146,7 +141,7 @@ TEST_SUITE("check_certificate (program)") {
                    R"({"format":"shardweave.placement","version":1,"vertices":[{"compute":[0,5]},{"compute":[1,2]}],
   "edges":[],"budgets":[{"name":"memory","high":1,"terms":[{"vertex":0,"usage":[1.000002,0]}]}]})")
             .string();
-    const auto easy = folder.write("easy.json", contest).string(), proof = (folder / "proof.json").string();
+    const auto easy = folder.write("easy.json", contest_example).string(), proof = (folder / "proof.json").string();
     std::size_t less = 0, more = 0;
     for (const std::string& what :
          {hard + " --seconds 0.5 --solver elimination", hard + " --seconds 0.5 --solver local_search",
@@ -174,7 +169,8 @@ TEST_SUITE("check_certificate (program)") {
   }
   TEST_CASE("a proof is accepted, one that claims more is refused by the step that does not hold") {
     const temporary_folder folder;
-    const auto problem = folder.write("problem.json", contest).string(), proof = (folder / "proof.json").string();
+    const auto problem = folder.write("problem.json", contest_example).string(),
+               proof = (folder / "proof.json").string();
     const auto solved = run_program("solve_placement", problem + " --json --certificate " + proof, folder.path());
     REQUIRE(solved.status == 0);
     const auto certified = boost::json::parse(solved.out).as_object().at("certificate").as_object();

@@ -1,3 +1,4 @@
+#include "support/contest_example.hpp"
 #include "support/run_program.hpp"
 #include "support/temporary_folder.hpp"
 #include <shardweave/io/json_writer.hpp>
@@ -29,14 +30,7 @@ namespace sw = shardweave;
 namespace solve_placement_tests {
 namespace {
 
-/// The contest's small example: its optimum is 445.
-const std::string contest = R"({"problem": {"name": "example",
-  "nodes": {"intervals": [[30, 70], [40, 70], [50, 120], [110, 140], [110, 150]],
-            "costs": [[15], [55, 65], [25, 45, 35], [85, 75], [95]],
-            "usages": [[10], [25, 25], [15, 20, 15], [10, 10], [15]]},
-  "edges": {"nodes": [[0, 1], [0, 2], [1, 3], [2, 4], [3, 4]],
-            "costs": [[30, 40], [50, 10, 40], [90, 10, 20, 80], [60, 20, 30], [70, 60]]},
-  "usage_limit": 50}})";
+using shardweave_test::contest_example;
 
 const std::string impossible = R"({"format": "shardweave.placement", "version": 1, "name": "none", "vertices":
  [{"name": "a", "compute": [1]}, {"name": "b", "compute": [1]}], "matrices": [[null]],
@@ -76,7 +70,7 @@ bool is_one_line(const std::string& text) { return !text.empty() && text.find('\
 TEST_SUITE("solve_placement") {
   TEST_CASE("it prints one JSON object, writes the assignment, and both tell the truth") {
     const temporary_folder folder;
-    const auto problem = folder.write("problem.json", contest);
+    const auto problem = folder.write("problem.json", contest_example);
     const auto answer = folder / "answer.json";
     for (const char* solver : {"auto", "exhaustive", "elimination"}) {
       CAPTURE(solver);
@@ -102,7 +96,7 @@ TEST_SUITE("solve_placement") {
 
   TEST_CASE("--answer gives the line that the contest asks for") {
     const temporary_folder folder;
-    const std::string problem = folder.write("problem.json", contest).string();
+    const std::string problem = folder.write("problem.json", contest_example).string();
     const auto run = run_program("solve_placement", problem + " --answer -", folder.path());
     CHECK(run.status == 0);
     CHECK(run.complaints().empty());
@@ -132,7 +126,7 @@ TEST_SUITE("solve_placement") {
 
   TEST_CASE("two runs write the same files, byte by byte") {
     const temporary_folder folder;
-    const std::string problem = folder.write("problem.json", contest).string();
+    const std::string problem = folder.write("problem.json", contest_example).string();
     for (const char* solver : {"auto", "budgeted", "guided_search", "local_search"}) {
       CAPTURE(solver);
       const auto write = [&](const char* name) {
@@ -274,7 +268,7 @@ TEST_SUITE("solve_placement") {
 
   TEST_CASE("who found the assignment and who proved the bound are told, and no bound is called none") {
     const temporary_folder folder;
-    const std::string problem = folder.write("problem.json", contest).string();
+    const std::string problem = folder.write("problem.json", contest_example).string();
     const auto local = run_program("solve_placement", problem + " --solver local_search", folder.path());
     CHECK(local.out.find("lower bound    none was proven\n") != std::string::npos);
     CHECK(local.out.find("inf") == std::string::npos);
@@ -286,7 +280,7 @@ TEST_SUITE("solve_placement") {
 
   TEST_CASE("an answer that cannot be written leaves standard output empty") {
     const temporary_folder folder;
-    const std::string problem = folder.write("problem.json", contest).string();
+    const std::string problem = folder.write("problem.json", contest_example).string();
     for (const char* option : {" --answer ", " --solution "}) {
       const auto run =
           run_program("solve_placement", problem + " --json" + option + (folder / "no/such").string(), folder.path());
@@ -334,7 +328,7 @@ TEST_SUITE("solve_placement") {
 
   TEST_CASE("without --json people read a summary") {
     const temporary_folder folder;
-    const auto run = run_program("solve_placement", folder.write("p.json", contest).string(), folder.path());
+    const auto run = run_program("solve_placement", folder.write("p.json", contest_example).string(), folder.path());
     CHECK(run.status == 0);
     for (const char* word : {"objective", "445", "lower bound", "memory", "status", "optimal"})
       CHECK(run.out.find(word) != std::string::npos);
@@ -354,8 +348,8 @@ TEST_SUITE("solve_placement") {
 
   TEST_CASE("wrong input and wrong usage end with status 2 and one line") {
     const temporary_folder folder;
-    const std::string good = folder.write("good.json", contest).string();
-    const std::string cut = folder.write("cut.json", contest.substr(0, 200)).string();
+    const std::string good = folder.write("good.json", contest_example).string();
+    const std::string cut = folder.write("cut.json", contest_example.substr(0, 200)).string();
     for (const std::string& arguments :
          {std::string(), cut, (folder / "missing.json").string(), good + " --solver magic", good + " --overlap most",
           good + " --seconds -1", good + " --threads x", good + " --solution " + (folder / "no/such.json").string()}) {
@@ -371,7 +365,7 @@ TEST_SUITE("solve_placement") {
 
   TEST_CASE("values out of range are told in words, unknown options before anything else") {
     const temporary_folder folder;
-    const std::string good = folder.write("good.json", contest).string();
+    const std::string good = folder.write("good.json", contest_example).string();
     const std::pair<std::string, std::string> cases[] = {
         {good + " --seconds -1", "--seconds: found '-1', expected a number from 0 on (see --help)"},
         {good + " --seconds soon", "--seconds: found 'soon', expected a number from 0 on (see --help)"},
