@@ -88,7 +88,9 @@ class small_step_search {
     }
   }
 
-  /// Placements that are planned together, and best plans whose neighbours are looked at.
+  /// Placements that are planned together, so that up to four threads have work whatever their number, on which answers
+  /// must not depend: at most three are planned that one by one would not be. And best plans whose neighbours are
+  /// looked at.
   static constexpr std::size_t few = 4;
   static constexpr std::size_t all_labels = 500;  ///< of what counts as a small problem (`step_search_options::around`)
 
