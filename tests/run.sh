@@ -4,16 +4,27 @@
 # tests/run.sh quick  all with g++ alone, all random problems
 # tests/run.sh full   all with g++, all under the sanitizers, that of threads too, with every other compiler that packages
 #                     reach, and on bare machines (tests/bare.sh): hours, as root
+# tests/run.sh full PART...  only these parts of it: tidy, tests, sanitized, threads, compilers, libcxx, boost174, mutate,
+#                     faults, valgrind, soak, fuzz, bare
 #
 # Installs what is missing (Debian and Ubuntu), builds into build/, ends with the summary of ctest. With
 # CMAKE_COMPILE_WARNING_AS_ERROR=ON in the environment a warning is an error.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/examples/packages.sh"
+usage="usage: tests/run.sh [quick | full [PART...]]"
 case ${1:-all} in
   all | quick | full) mode=${1:-all} ;;
-  *) say "usage: tests/run.sh [quick | full]" && exit 2 ;;
+  *) say "$usage" && exit 2 ;;
 esac
+all_parts=(tidy tests sanitized threads compilers libcxx boost174 mutate faults valgrind soak fuzz bare)
+parts=("${@:2}")
+for part in "${parts[@]}"; do
+  if [ "$mode" = full ] && [[ " ${all_parts[*]} " == *" $part "* ]]; then continue; fi
+  say "$usage; PART is one of: ${all_parts[*]}; found $part" && exit 2
+done
+# wanted PART: whether it is asked for; without any all are
+wanted() { [ ${#parts[@]} = 0 ] || [[ " ${parts[*]} " == *" $1 "* ]]; }
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 # glibc's allocator asks for huge pages: a sixth of the time of clang++, which touches much memory
@@ -36,8 +47,8 @@ if [ "$mode" != quick ]; then
   want clang-format-16 has_command clang-format-16  # test `format`
   want clang-tidy-19 has_command clang-tidy-19  # tests/tidy.py
 fi
-if [ "$mode" = full ]; then
-  others=(g++-{12..15} clang++-{16..22})
+others=(g++-{12..15} clang++-{16..22})
+if [ "$mode" = full ] && wanted sanitized; then
   # packages, the site and what a browser opens: each has a test, which is skipped where its tools are not
   want 'dpkg-dev' has_command dpkg-buildpackage
   want debhelper has_command dh
@@ -49,7 +60,11 @@ if [ "$mode" = full ]; then
   want python3-pygments /usr/bin/python3 -c 'import pygments'
   want python3-venv /usr/bin/python3 -c 'import ensurepip'
   want chromium has_command chromium
+fi
+if [ "$mode" = full ] && wanted compilers; then
   for compiler in "${others[@]}"; do want "${compiler/clang++/clang}" has_command "$compiler"; done
+fi
+if [ "$mode" = full ] && wanted libcxx; then
   want 'libc++-22-dev|libc++-21-dev|libc++-20-dev' find_libcxx
   want 'libc++abi-22-dev|libc++abi-21-dev|libc++abi-20-dev' find_libcxx
 fi
@@ -59,7 +74,7 @@ want_mpi  # component mpi, whose tests run on four ranks
 install_missing
 
 # Conan is no package of Debian's; of PyPI's, kept in the build folder
-if [ "$mode" = full ] && ! has_command conan >/dev/null; then
+if [ "$mode" = full ] && wanted sanitized && ! has_command conan >/dev/null; then
   if { [ -x "$root/build/conan/bin/conan" ] || { /usr/bin/python3 -m venv "$root/build/conan" &&
     "$root/build/conan/bin/pip" install -q conan; }; } >/dev/null 2>&1; then
     PATH=$PATH:$root/build/conan/bin
@@ -89,7 +104,7 @@ check() {
 }
 
 # what changed
-if [ "$mode" != quick ] && has_command clang-tidy-19 >/dev/null; then
+if [ "$mode" != quick ] && wanted tidy && has_command clang-tidy-19 >/dev/null; then
   if git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; then
     quick=(--quick --seconds 60)
     if [ "$mode" = full ]; then quick=(); fi
@@ -101,42 +116,48 @@ fi
 
 # What one compiler is enough for is checked under clang++, which is the faster one at headers.
 if [ "$mode" = quick ] || ! find_clang; then
-  check tests -C "$root/tests/cmake/gcc.cmake"
+  if wanted tests; then check tests -C "$root/tests/cmake/gcc.cmake"; fi
   [ "$mode" = quick ] || say "No clang++ from 16 on with its sanitizers is here: what is sanitized is skipped"
 elif [ "$mode" = all ]; then
   check tests -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_HOST_COMPILER="$(command -v "$CXX")" -C "$root/tests/cmake/clang.cmake"
 else
-  check tests -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF -D SHARDWEAVE_PROGRAM_FLAGS=-O1
-  check sanitized -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_CHECK_HEADERS=ON -D SHARDWEAVE_CHECK_PACKAGES=ON \
-    -C "$root/tests/cmake/sanitized.cmake"
+  if wanted tests; then
+    check tests -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF -D SHARDWEAVE_PROGRAM_FLAGS=-O1
+  fi
+  if wanted sanitized; then
+    check sanitized -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_CHECK_HEADERS=ON -D SHARDWEAVE_CHECK_PACKAGES=ON \
+      -C "$root/tests/cmake/sanitized.cmake"
+  fi
 fi
 
 if [ "$mode" = full ]; then
-  if find_clang; then  # data races
+  if wanted threads && find_clang; then  # data races
     check threads -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_SANITIZERS=thread -D SHARDWEAVE_CHECK_ONCE=OFF \
       -C "$root/tests/cmake/sanitized.cmake"
   fi
-  for compiler in "${others[@]}"; do
-    path=$(readlink -f "$(command -v "$compiler")") || continue
-    if [ "$path" = "$(readlink -f "$(command -v "$CXX")")" ] || [ "$compiler" = "$clang" ]; then continue; fi
-    check "$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_CXX_FLAGS=-O0 -D CMAKE_BUILD_TYPE= -C "$root/tests/cmake/units.cmake"
-  done
+  if wanted compilers; then
+    for compiler in "${others[@]}"; do
+      path=$(readlink -f "$(command -v "$compiler")") || continue
+      if [ "$path" = "$(readlink -f "$(command -v "$CXX")")" ] || [ "$compiler" = "$clang" ]; then continue; fi
+      check "$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_CXX_FLAGS=-O0 -D CMAKE_BUILD_TYPE= -C "$root/tests/cmake/units.cmake"
+    done
+  fi
   few=(-D CMAKE_BUILD_TYPE= -D SHARDWEAVE_BUILD_EXAMPLES=OFF -D SHARDWEAVE_CHECK_ONCE=OFF -C "$root/tests/cmake/units.cmake")
   # another standard library, linked whole, since not all versions have a package of a shared one; libraries in C++ stay out
-  if find_libcxx >/dev/null; then
+  if wanted libcxx && find_libcxx >/dev/null; then
     check libcxx "${few[@]}" -D CMAKE_CXX_COMPILER="$clang_of_libcxx" -D "CMAKE_CXX_FLAGS=-O0 -stdlib=libc++ -fexperimental-library" \
       -D CMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -D "CMAKE_CXX_STANDARD_LIBRARIES=-Wl,-Bstatic -lc++ -lc++abi -Wl,-Bdynamic" \
       -D SHARDWEAVE_WITH_CLP=OFF -D SHARDWEAVE_WITH_CBC=OFF -D "SHARDWEAVE_TESTED_ROOMS=core;placement;memory;step"
   fi
   # the oldest Boost, which component io is newer than
-  if unpack_boost_174 >/dev/null 2>&1; then
+  if wanted boost174 && unpack_boost_174 >/dev/null 2>&1; then
     check boost174 "${few[@]}" -D CMAKE_CXX_FLAGS=-O0 -D Boost_ROOT="$old_boost/usr" -D SHARDWEAVE_WITH_IO=OFF \
       -D "SHARDWEAVE_TESTED_ROOMS=core;graph;planner"
   fi
-  "$root/tests/mutate.sh"
-  for fault in hostile writes "kills 300"; do "$root/tests/faults.sh" $fault; done
-  "$root/tests/valgrind.sh"
-  "$root/tests/soak.sh" 60
-  if find_clang; then "$root/tests/fuzz.sh" 10; fi
-  "$root/tests/bare.sh"
+  if wanted mutate; then "$root/tests/mutate.sh"; fi
+  if wanted faults; then for fault in hostile writes "kills 300" "stops 1000" "deadlines 336"; do "$root/tests/faults.sh" $fault; done; fi
+  if wanted valgrind; then "$root/tests/valgrind.sh"; fi
+  if wanted soak; then "$root/tests/soak.sh" 60; fi
+  if wanted fuzz && find_clang; then "$root/tests/fuzz.sh" 10; fi
+  if wanted bare; then "$root/tests/bare.sh"; fi
 fi
