@@ -18,8 +18,9 @@ namespace shardweave::inline v0 {
 
 /// The room that an upper limit leaves for usage above the least of every unknown, counted in cells: no assignment that
 /// keeps the limit takes more cells than there are. A cell is as large as what all usage of members has in common, or
-/// so large that there are few. Complexity: O(strategies) \tparam Whole  wide enough for the limit and all sums of
-/// usage
+/// so large that there are few.
+/// \tparam Whole  wide enough for the limit and all sums of usage
+/// Complexity: O(strategies)
 template <class Whole>
 class knapsack_room {
  public:

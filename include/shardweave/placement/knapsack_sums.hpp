@@ -16,9 +16,11 @@ namespace shardweave::inline v0 {
 
 /// The least sum of amounts of one option per item, over all selections whose weights together are within a room.
 /// Complexity: O(items * classes of equal weight * room) for `least`, and as much again, and O(classes * room) per
-/// item, for `excess` of all; memory O(sqrt(items) * room + options) Source: the multiple-choice knapsack problem by
-/// dynamic programming; H. Kellerer, U. Pferschy and D. Pisinger, Knapsack Problems (2004), chapter 11. States of every
-/// sqrt(items)-th item are kept, those between made again.
+/// item, for `excess` of all; memory O(sqrt(items) * room + options): states of every sqrt(items)-th item are kept,
+/// those between made again.
+///
+/// Source: the multiple-choice knapsack problem by dynamic programming; H. Kellerer, U. Pferschy and D. Pisinger,
+/// Knapsack Problems (2004), chapter 11.
 template <class Number>
 class knapsack_sums {
  public:
