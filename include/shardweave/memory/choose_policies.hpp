@@ -33,6 +33,7 @@ struct chosen_policies {
 ///     while its forward part runs:            what the blocks before it keep + its `forward` <= limit
 ///     while its backward part runs:           S + its transient + its `beside`               <= limit
 ///     between forward and backward parts:     what all blocks keep + `after`                 <= limit
+///     on the host, at any time:               what all blocks offload                        <= host
 ///
 /// The backward parts run in the opposite order, so nothing of later blocks is kept any more. The choice is optimal
 /// unless the control's limits come first or its gap is reached; then it is the best one found, if any, with a valid

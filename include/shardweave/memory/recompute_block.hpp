@@ -44,10 +44,10 @@ struct recompute_block {
   std::vector<backward_step> backward = {};
 };
 
+/// Refuses a block that is not well formed.
 /// \throws error (input) if a value is made of one that does not stand before it, or with one that does not exist or
-/// does not name it, or
-///         may neither be kept nor dropped nor offloaded, a step reads a value that does not exist, or a size or a time
-///         is negative
+///         does not name it; if it may neither be kept, dropped nor offloaded; if a step reads a value that does not
+///         exist; or if a size or a time is negative
 void validate(const recompute_block& block);
 
 }  // namespace shardweave::inline v0

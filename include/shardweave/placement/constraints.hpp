@@ -69,7 +69,9 @@ struct constraint_set {
 };
 
 /// Per vertex the first of those that must take the same strategy; ties that share a vertex count as one. A vertex that
-/// is not tied is its own leader. \pre ties name no other vertices Complexity: nearly O(vertices + tied vertices)
+/// is not tied is its own leader.
+/// \pre ties name no other vertices
+/// Complexity: nearly O(vertices + tied vertices)
 [[nodiscard]] inline std::vector<std::uint32_t> tie_leaders(std::size_t vertices, std::span<const tie> ties) {
   std::vector<std::uint32_t> leader(vertices);
   std::iota(leader.begin(), leader.end(), 0U);

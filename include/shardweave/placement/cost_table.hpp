@@ -21,7 +21,7 @@ namespace shardweave::inline v0 {
 /// A table of pairwise costs in factored form: equal rows share a row class, equal columns a column class,
 /// and only the costs between classes are stored. With device-mesh strategies 700 rows have some 100 classes.
 ///
-/// Rows are the strategies of the first vertex, columns those of the second. The class costs are row-major
+/// Rows are the strategies of the first vertex, columns those of the second. The class costs are row-major.
 /// Memory: 4 bytes per row and column, `sizeof(Cost)` per pair of classes; the class costs are immutable and shared by
 /// copies, and may be by equal tables. A `packed` table takes two bytes instead of `sizeof(Cost)`.
 template <class Cost>
@@ -77,8 +77,8 @@ class cost_table {
                          [&](std::size_t i, std::size_t j) -> Cost { return cost(rows[i], columns[j]); }));
   }
 
-  /// The same from costs in memory, row-major, with rows padded by forbidden entries; takes over that memory. \pre
-  /// costs.size() == row_classes * padded_size(column_classes)
+  /// The same from costs in memory, row-major, with rows padded by forbidden entries; takes over that memory.
+  /// \pre costs.size() == row_classes * padded_size(column_classes)
   [[nodiscard]] static cost_table from_class_rows(std::vector<std::uint32_t> row_class,
                                                   std::vector<std::uint32_t> column_class, std::size_t row_classes,
                                                   std::size_t column_classes, std::vector<Cost> costs) {

@@ -22,7 +22,8 @@ namespace shardweave::inline v0 {
 
 /// Runs all passes in sequence and keeps the schedule with the least `price_of`, the first of equal ones, so it is
 /// never worse than any of them. A statistic `PASS_end_ns` per pass is the end of its schedule. After a time limit or a
-/// stop no further pass is started. Complexity: that of all passes together.
+/// stop no further pass is started.
+/// Complexity: that of all passes together
 ///
 ///     const auto s = best_of(two_steps<greedy, prefetch>(), torch_default()).plan(g);
 template <class... Passes>

@@ -20,6 +20,7 @@ struct makespan_bound_options {
 };
 
 /// Lower bounds for every order of `g` with exactly these buckets under the reference timing.
+/// \throws error naming a task that is in two buckets or not there, or a bucket that is on a cycle
 /// Complexity: O((V + E) reach log reach)
 [[nodiscard]] makespan_bounds makespan_bound(const task_graph& g, std::span<const bucket> buckets = {},
                                              const makespan_bound_options& options = {});

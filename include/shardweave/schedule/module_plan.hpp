@@ -56,7 +56,8 @@ namespace shardweave::inline v0 {
 /// scattered in several steps this concerns the last one. Constraints that would close a cycle are left out and
 /// recorded. All else keeps its order: what a launch needs moves forward with it, and waits for scatters move back.
 ///
-/// Source: PyTorch's manual overlap scheduling. Complexity: O((V + E) log V), and one bounded search per dependency
+/// Source: PyTorch's manual overlap scheduling.
+/// Complexity: O((V + E) log V), and one bounded search per dependency
 /// \throws error naming a task that is in two modules, or not there
 struct module_plan {
   static constexpr std::string_view name = "module_plan";

@@ -274,6 +274,7 @@ class plan_search {
 ///
 /// \param control  limits the whole search; `iterations` are for each call of the solver
 /// \throws error (input) if `count` is 0, or `differ_in` names a vertex that does not exist
+///
 /// Deterministic: as the solver is.
 /// Complexity: one call of the solver, and at most one per vertex for each plan, on ever smaller problems; message
 /// passing once

@@ -38,9 +38,9 @@ namespace shardweave::inline v0 {
 /// the proof.
 ///
 /// Stops within milliseconds and returns the incumbent with a valid bound. Without a time limit the work is bounded by
-/// `steps` and `rounds`. With a time limit, two threads and budgets, the second thread only raises the bound and
-/// removes labels; the answer then depends on timing, and a stop request may wait for a round of removal (below a
-/// second with 70,000 labels).
+/// `bounding.most_steps` and `rounds`. With a time limit, two threads and budgets, the second thread only raises the
+/// bound and removes labels; the answer then depends on timing, and a stop request may wait for a round of removal
+/// (below a second with 70,000 labels).
 class guided_search {
  public:
   static constexpr std::string_view name = "guided_search";

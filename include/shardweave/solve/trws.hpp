@@ -13,8 +13,8 @@ namespace shardweave::inline v0 {
 /// Alternates passes forward and backward, decodes an assignment after every sweep, and stops when the bound
 /// meets the best assignment. Exact on trees, and on every training graph of transformers we met.
 ///
-/// Rows are relaxed: the bound stays valid, and only decoded assignments that keep them are returned; put
-/// `budgeted` around it where budgets bind.
+/// Rows are relaxed: the bound stays valid, and only decoded assignments that keep them are returned; use
+/// `budgeted` in its place where budgets bind.
 /// Complexity per sweep: twice a pass of `dual_ascent`, and a decoding in O(labels * degree).
 class trws {
  public:

@@ -17,6 +17,9 @@ namespace shardweave::inline v0 {
 /// \param problem  with its description
 /// \returns a certificate whose claim `check_certificate` accepts; it may be slightly below `found.bound`, which
 ///          solvers may have proven by other means
+/// \throws error (input) if `problem` has no description, or no proof of any bound is accepted; (stopped) if none was
+///         checked in time
+/// Complexity: that of `certify_placement` on the problem at these prices
 [[nodiscard]] step_certificate certify_step(const step_bounds& found, const placement_problem<double>& problem,
                                             const step_work& work, const certify_options& options = {},
                                             const solve_control& control = {});

@@ -94,7 +94,8 @@ class pipeline_planner {
   /// The plan of the known placement, within the limit if there is one; nothing if none was asked for yet.
   [[nodiscard]] const std::optional<plan>& first() const { return is_limited_ ? first_ : known_; }
 
-  /// The plan of a placement. Complexity: a lowering and a pass; under a limit several passes, if values are recomputed
+  /// The plan of a placement.
+  /// Complexity: a lowering and a pass; under a limit several passes, if values are recomputed
   [[nodiscard]] plan operator()(std::span<const strategy> choice, const solve_control& control) const {
     const auto placed = choice.first(vertices_);
     if (is_limited_ && known_)
@@ -129,8 +130,9 @@ class pipeline_planner {
     by.memory = *best.room;
     return searched_in_rounds(std::move(best), by, part, clock);
   }
-  /// The makespan of the same placement's plan without a limit. Complexity: a pass
+  /// The makespan of the same placement's plan without a limit.
   /// \pre the plan is lowered
+  /// Complexity: a pass
   [[nodiscard]] double step_without_limit(const plan& made, const solve_control& control) const {
     if (known_ && made.plain == known_->plain) return known_->step;
     const task_graph& tasks = made.plain->tasks;

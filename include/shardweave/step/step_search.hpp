@@ -357,6 +357,7 @@ class step_search_run {
 /// \param policy   solves placement problems under prices
 /// \param planner  makes a plan of a placement
 /// \param start    a feasible placement, such as that of the least sum
+///
 /// The result depends on nothing but the arguments, unless there is a time limit; a stop is obeyed as fast as solver
 /// and planner obey it.
 /// Source: column generation for prices and placements, pattern search for prices of channels.
