@@ -17,7 +17,6 @@
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/problem.hpp>
-#include <shardweave/placement/work_model.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/step/fastest_plan_options.hpp>

@@ -102,7 +102,6 @@ class planner {
                 "(shardweave::solver).");
 
  public:
-  using graph_type = Graph;
   using cost_type = typename detail::cost_of<CostModel>::type;
 
   /// \param graph        outlives the planner

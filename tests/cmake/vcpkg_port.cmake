@@ -37,15 +37,17 @@ macro(for_each_build)
 endmacro()
 function(vcpkg_cmake_configure)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
+  set_property(GLOBAL PROPERTY source_path ${arg_SOURCE_PATH})
   run(${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B ${work_dir}/build -G ${generator} -D CMAKE_CXX_COMPILER=${compiler}
       -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher} -D CMAKE_CXX_FLAGS_RELEASE=-O0 -D CMAKE_CXX_FLAGS_DEBUG=-O0
       -D BUILD_SHARED_LIBS=OFF -D CMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR} -D Boost_DIR=${boost_dir} ${arg_OPTIONS})
 endfunction()
 function(vcpkg_cmake_install)
+  get_property(source_path GLOBAL PROPERTY source_path)
   for_each_build()
   foreach(build IN LISTS builds)
     string(REGEX MATCH "(.*)=(.*)" build ${build})
-    run(${CMAKE_COMMAND} -B ${work_dir}/build -D CMAKE_BUILD_TYPE=${CMAKE_MATCH_1}
+    run(${CMAKE_COMMAND} -S ${source_path} -B ${work_dir}/build -D CMAKE_BUILD_TYPE=${CMAKE_MATCH_1}
         -D CMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR}${CMAKE_MATCH_2})
     run(${CMAKE_COMMAND} --build ${work_dir}/build --target install)
   endforeach()

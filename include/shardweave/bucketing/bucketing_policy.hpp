@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
-#include <shardweave/graph/concepts.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_maps.hpp>

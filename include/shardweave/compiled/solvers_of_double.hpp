@@ -19,7 +19,6 @@
 #include <shardweave/solve/search/dive.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <vector>
 

@@ -9,7 +9,6 @@
 #include <shardweave/cost/saturation.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,6 @@
 #include <shardweave/cost/detail/group_rows.hpp>
 #include <shardweave/cost/saturation.hpp>
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>

@@ -6,7 +6,6 @@
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/cost/device.hpp>
 #include <shardweave/cost/kernel_calibration.hpp>
-#include <shardweave/cost/saturation.hpp>
 #include <shardweave/engine/calibration.hpp>
 #include <shardweave/engine/detail/nccl_timing.hpp>
 #include <shardweave/engine/nccl_copy_work.hpp>

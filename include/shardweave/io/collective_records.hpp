@@ -10,7 +10,6 @@
 #include <shardweave/io/text_input.hpp>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// \file

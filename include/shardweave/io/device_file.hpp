@@ -10,7 +10,6 @@
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/text_input.hpp>
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

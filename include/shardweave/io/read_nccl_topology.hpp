@@ -37,9 +37,9 @@ class nccl_topology_reader {
   static constexpr double no_limit = 1e6;
   static constexpr std::size_t most_devices = static_cast<std::size_t>(nccl_node::max_devices);
 
-  [[nodiscard]] std::int64_t whole_or(const xml_element& e, std::string_view attribute, std::int64_t otherwise) const {
+  [[nodiscard]] std::int64_t whole_or_zero(const xml_element& e, std::string_view attribute) const {
     const std::string* value = xml_tree::find(e, attribute);
-    if (value == nullptr || value->empty()) return otherwise;
+    if (value == nullptr || value->empty()) return 0;
     return tree_.whole(e, attribute, *value, -1, std::int64_t{1} << 40);
   }
   [[nodiscard]] static std::string text_or_nothing(const xml_element& e, std::string_view attribute) {
@@ -49,11 +49,11 @@ class nccl_topology_reader {
 
   void read_processor(const xml_element& e) {
     nccl_topology::processor p;
-    p.numa = whole_or(e, "numaid", 0);
+    p.numa = whole_or_zero(e, "numaid");
     p.arch = text_or_nothing(e, "arch");
     p.vendor = text_or_nothing(e, "vendor");
-    p.family = whole_or(e, "familyid", 0);
-    p.model = whole_or(e, "modelid", 0);
+    p.family = whole_or_zero(e, "familyid");
+    p.model = whole_or_zero(e, "modelid");
     out_.processors.push_back(std::move(p));
     for (const std::size_t child : e.children) {
       if (tree_[child].name == "pci") {
@@ -69,7 +69,7 @@ class nccl_topology_reader {
   /// GB/s of a PCI link: lanes times what a lane of its generation carries; an unknown link counts as 16 lanes of
   /// generation 3.
   [[nodiscard]] double pci_bandwidth(const xml_element& e) const {
-    const std::int64_t written = whole_or(e, "link_width", 0);
+    const std::int64_t written = whole_or_zero(e, "link_width");
     const double lanes = written > 0 ? static_cast<double>(std::min<std::int64_t>(written, 64)) : 16;
     const std::string speed = text_or_nothing(e, "link_speed");
     double transfers = 8;  // 10^9 per second
@@ -125,11 +125,11 @@ class nccl_topology_reader {
       n.processor = out_.processors.size() - 1;
       n.root = roots_;
       n.pci_bandwidth = pci;
-      const std::int64_t speed = whole_or(c, "speed", 0);  // Mb/s
+      const std::int64_t speed = whole_or_zero(c, "speed");  // Mb/s
       n.bandwidth = static_cast<double>(speed > 0 ? std::min<std::int64_t>(speed, 1 << 30) : 10000) / 8000;
       if (const std::string latency = text_or_nothing(c, "latency"); !latency.empty())
         n.latency_us = tree_.decimal(c, "latency", latency, 1e6);
-      n.reduces = whole_or(c, "coll", 0) == 1;
+      n.reduces = whole_or_zero(c, "coll") == 1;
       out_.network.push_back(std::move(n));
     }
   }

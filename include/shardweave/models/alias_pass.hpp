@@ -2,7 +2,6 @@
 
 #include <shardweave/spmd/computation.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>

@@ -3,7 +3,6 @@
 #include <shardweave/core/attempt.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
-#include <shardweave/core/interning.hpp>
 #include <shardweave/core/parallel.hpp>
 #include <shardweave/graph/numbering.hpp>
 #include <shardweave/placement/cost_model.hpp>

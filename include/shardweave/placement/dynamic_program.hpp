@@ -174,16 +174,16 @@ class dynamic_program {
       b.made.extent.push_back(count);
     }
     if (cells > room_ - held_) return has_room_ = false;
-    const joint mine = joint_classes(b.members, b.unknown);
-    std::vector<std::optional<std::size_t>> best(mine.first.size());
+    joint mine = joint_classes(b.members, b.unknown);
+    b.groups = std::move(mine.first);
     const choices& own = own_[b.unknown];
-    for (std::size_t s = 0; s < own.size(); ++s)
-      if (auto& at = best[mine.class_of[s]]; own[s] && (!at || *own[s] < *own[*at])) at = s;
-    for (const auto& s : best) {
-      if (!s) continue;
-      b.groups.push_back(*s);
-      for (std::size_t i = 0; i < b.members.size(); ++i) b.own[i].push_back(mine.places[i][*s]);
+    for (std::size_t s = 0; s < own.size(); ++s) {
+      if (!own[s]) continue;
+      auto& best = b.groups[mine.class_of[s]];
+      if (*own[s] < *own[best]) best = s;
     }
+    for (const std::size_t s : b.groups)
+      for (std::size_t i = 0; i < b.members.size(); ++i) b.own[i].push_back(mine.places[i][s]);
     work_ -= static_cast<double>(cells) * static_cast<double>(b.groups.size()) *
              static_cast<double>(std::max<std::size_t>(b.members.size(), 1));
     if (work_ < 0) return has_room_ = false;

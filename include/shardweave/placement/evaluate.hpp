@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/overlap/savings.hpp>
 #include <shardweave/placement/problem.hpp>
 
 #include <cstdint>

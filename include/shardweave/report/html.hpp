@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/graph/concepts.hpp>
 #include <shardweave/report/html_plan.hpp>
 #include <shardweave/report/text_sink.hpp>
 #include <shardweave/simulate/timeline.hpp>

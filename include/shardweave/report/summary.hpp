@@ -3,7 +3,6 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/placement/evaluate.hpp>
-#include <shardweave/report/text_table.hpp>
 #include <shardweave/simulate/timeline.hpp>
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/tasks/schedule_types.hpp>

@@ -4,7 +4,6 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/pass.hpp>
 #include <shardweave/schedule/schedule_price.hpp>
-#include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 

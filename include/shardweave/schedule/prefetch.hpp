@@ -3,7 +3,6 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/list/detail/list_plan.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
-#include <string>
 #include <utility>
 #include <vector>
 

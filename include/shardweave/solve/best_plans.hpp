@@ -5,7 +5,6 @@
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/detail/solve_restricted.hpp>
 #include <shardweave/solve/solver.hpp>
-#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cmath>

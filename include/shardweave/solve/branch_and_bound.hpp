@@ -7,7 +7,6 @@
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/local_search.hpp>
-#include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/search/detail/bounded_search.hpp>
 #include <shardweave/solve/search/detail/climb.hpp>
 #include <shardweave/solve/search/detail/remainder.hpp>

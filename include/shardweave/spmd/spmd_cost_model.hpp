@@ -49,7 +49,6 @@ struct spmd_options {
 class spmd_cost_model {
  public:
   using cost_type = double;
-  using graph_type = compressed_graph;
   using edge = compressed_graph::edge_descriptor;
 
   /// \throws error as `enumerate_strategies` does

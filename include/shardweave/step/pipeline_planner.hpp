@@ -17,7 +17,6 @@
 #include <shardweave/step/detail/retention_search.hpp>
 #include <shardweave/step/fastest_plan_options.hpp>
 #include <shardweave/step/fitted_plan.hpp>
-#include <shardweave/step/memory_limit.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 

@@ -3,7 +3,6 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/parallel.hpp>
 #include <shardweave/placement/constraints.hpp>
-#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/sensitivity.hpp>
 #include <shardweave/solve/solution.hpp>

@@ -3,7 +3,6 @@
 #include <shardweave/bucketing/detail/overlap_account.hpp>
 #include <shardweave/bucketing/detail/overlap_timeline.hpp>
 #include <shardweave/tasks/launch_units.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
 #include <cstdint>

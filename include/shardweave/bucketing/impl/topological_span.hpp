@@ -3,7 +3,6 @@
 #include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/topological_span.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/graph/stable_order.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/task_tags.hpp>
 

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <shardweave/core/phase.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/spmd/computation.hpp>
-#include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/tensor.hpp>

@@ -2,7 +2,6 @@
 
 #include <shardweave/core/interning.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/phase.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/lowering/detail/fullest_moment.hpp>

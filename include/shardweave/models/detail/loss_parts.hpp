@@ -6,11 +6,8 @@
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/models/llama_config.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
-#include <utility>
 #include <vector>
 
 /// \file

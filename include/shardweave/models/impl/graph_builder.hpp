@@ -5,7 +5,6 @@
 #include <shardweave/models/graph_builder.hpp>
 
 #include <algorithm>
-#include <cstddef>
 
 /// \file
 /// How operations are written down: names, groups, layers, sites, gradients.

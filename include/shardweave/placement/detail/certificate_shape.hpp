@@ -15,7 +15,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Whether a certificate refers only to what the problem has.

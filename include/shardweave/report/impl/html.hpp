@@ -7,7 +7,6 @@
 #include <shardweave/report/detail/report_data.hpp>
 #include <shardweave/report/detail/report_script.hpp>
 #include <shardweave/report/detail/report_style.hpp>
-#include <shardweave/report/detail/trace_slices.hpp>
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/svg_progress.hpp>
 #include <shardweave/report/unit_text.hpp>

@@ -3,6 +3,7 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/report/channel_spans.hpp>
 #include <shardweave/report/summary.hpp>
+#include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
 
 #include <algorithm>

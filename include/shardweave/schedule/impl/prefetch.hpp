@@ -3,6 +3,7 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/schedule/detail/memory_profile.hpp>
 #include <shardweave/schedule/list/detail/launch_budget.hpp>
+#include <shardweave/schedule/list/detail/list_plan.hpp>
 #include <shardweave/schedule/list/detail/list_run.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/hiding.hpp>

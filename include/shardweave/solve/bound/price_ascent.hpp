@@ -181,7 +181,6 @@ class price_ascent {
   /// \param most_work  limit on cells times usage classes, over all variables and rows
   /// \param least      what a row's price must earn, times its limit, in the unit of costs
   /// \returns whether a row was converted
-  bool strengthen(std::size_t most_work) { return strengthen(most_work, 1e-3 * std::abs(bound_)); }
   bool strengthen(std::size_t most_work, double least) {
     if (best_prices_.empty()) return false;
     fall_back();
@@ -205,6 +204,8 @@ class price_ascent {
     step_ = later_step;
     return true;
   }
+  /// The same, of rows that earn at least a thousandth of the bound.
+  bool strengthen(std::size_t most_work) { return strengthen(most_work, 1e-3 * std::abs(bound_)); }
 
   /// The best bound so far, the problem's constant included.
   [[nodiscard]] double bound() const { return bound_; }
@@ -213,13 +214,6 @@ class price_ascent {
     std::vector<double> all = best_prices_;
     for (std::size_t r = 0; r < taken_over_.size(); ++r) all[r] += taken_over_[r];
     return all;
-  }
-  /// The message passing after a forward pass at the best prices, which are part of its unary costs.
-  [[nodiscard]] const dual_ascent<Cost>& at_best() {
-    if (!best_prices_.empty()) fall_back();
-    load_unary();
-    messages_.forward();
-    return messages_;
   }
   /// Labels decoded from the present messages and prices; they may break rows.
   void decode(std::span<strategy> labels) { messages_.decode(labels); }

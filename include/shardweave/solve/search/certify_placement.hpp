@@ -20,14 +20,11 @@
 #include <shardweave/solve/search/detail/stated_multipliers.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Certificates of lower bounds, stated for the problem before compilation, so that they can be checked without

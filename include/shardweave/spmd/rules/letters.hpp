@@ -3,7 +3,6 @@
 #include <shardweave/spmd/detail/letter_terms.hpp>
 #include <shardweave/spmd/rules.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/phase.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/memory/block_policy.hpp>
 #include <shardweave/memory/recomputation.hpp>
 #include <shardweave/memory/recomputation_choices.hpp>

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <utility>
 #include <vector>
 
 /// \file

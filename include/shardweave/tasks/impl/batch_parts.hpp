@@ -3,7 +3,6 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/phase.hpp>
-#include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/tasks/batch_parts.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 

@@ -10,7 +10,6 @@
 #include <shardweave/solve/linear/model/local_polytope.hpp>
 #include <shardweave/solve/search/detail/savings_descent.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>

@@ -16,15 +16,12 @@
 #include <shardweave/solve/search/detail/proof_rest.hpp>
 #include <shardweave/solve/search/detail/stated_multipliers.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 

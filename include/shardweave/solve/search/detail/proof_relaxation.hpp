@@ -24,8 +24,6 @@
 #include <shardweave/solve/search/detail/stated_prices.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

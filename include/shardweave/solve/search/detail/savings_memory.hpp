@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/placement/compact_problem.hpp>
-#include <shardweave/placement/savings_terms.hpp>
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/savings_ascent.hpp>
 

@@ -4,7 +4,6 @@
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/savings_layout.hpp>
 #include <shardweave/placement/savings_terms.hpp>
-#include <shardweave/solve/search/detail/stated_multipliers.hpp>
 
 #include <algorithm>
 #include <cmath>
