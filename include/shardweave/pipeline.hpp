@@ -131,7 +131,7 @@ template <class L, class M>
 /// `Pass`: a bucketing policy and a scheduler become `two_steps`, one policy that decides both (`scheduling_pass`) is
 /// asked once. A cost model of a host's own takes a lowering of its own: the fourth argument, or the third after a
 /// pass. The default solver and the default lowering, that of `spmd_cost_model`, are only declared here: who uses them
-/// includes `shardweave/solve/auto_solver.hpp` (or `shardweave/shardweave.hpp`) and
+/// includes `shardweave/solve/auto_solver.hpp` (or the entry header) and
 /// `shardweave/lowering/spmd_lowering.hpp`. A pipeline is a value, `run` is const.
 template <class Solver = auto_solver, class Pass = two_steps<greedy, prefetch>, class Lowering = spmd_lowering>
 class pipeline {

@@ -24,6 +24,7 @@ namespace shardweave::inline v0 {
 template <class Number>
 class knapsack_sums {
  public:
+  /// One of the choices of an item.
   struct option {
     std::uint32_t weight = 0;
     Number amount = 0;
