@@ -25,6 +25,11 @@ for part in "${parts[@]}"; do
 done
 # wanted PART: whether it is asked for; without any all are
 wanted() { [ ${#parts[@]} = 0 ] || [[ " ${parts[*]} " == *" $1 "* ]]; }
+# left_out PART WHY: says so; who asks for the part by its name has asked for nothing then, and it ends with 1
+left_out() {
+  say "$1 is left out: $2"
+  [ ${#parts[@]} = 0 ] || exit 1
+}
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 # glibc's allocator asks for huge pages: a sixth of the time of clang++, which touches much memory
@@ -131,26 +136,36 @@ else
 fi
 
 if [ "$mode" = full ]; then
+  if ! find_clang; then
+    for part in sanitized threads fuzz; do ! wanted $part || left_out $part "there is no clang++ whose sanitizers link"; done
+  fi
   if wanted threads && find_clang; then  # data races
     check threads -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_SANITIZERS=thread -D SHARDWEAVE_CHECK_ONCE=OFF \
       -C "$root/tests/cmake/sanitized.cmake"
   fi
   if wanted compilers; then
+    found=0
     for compiler in "${others[@]}"; do
       path=$(readlink -f "$(command -v "$compiler")") || continue
       if [ "$path" = "$(readlink -f "$(command -v "$CXX")")" ] || [ "$compiler" = "$clang" ]; then continue; fi
       check "$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_CXX_FLAGS=-O0 -D CMAKE_BUILD_TYPE= -C "$root/tests/cmake/units.cmake"
+      found=$((found + 1))
     done
+    [ $found != 0 ] || left_out compilers "there is no other one"
   fi
   few=(-D CMAKE_BUILD_TYPE= -D SHARDWEAVE_BUILD_EXAMPLES=OFF -D SHARDWEAVE_CHECK_ONCE=OFF -C "$root/tests/cmake/units.cmake")
   # another standard library, linked whole, since not all versions have a package of a shared one; libraries in C++ stay out
-  if wanted libcxx && find_libcxx >/dev/null; then
+  if wanted libcxx && ! find_libcxx >/dev/null; then
+    left_out libcxx "there is no libc++ from 20 on with its clang++"
+  elif wanted libcxx; then
     check libcxx "${few[@]}" -D CMAKE_CXX_COMPILER="$clang_of_libcxx" -D "CMAKE_CXX_FLAGS=-O0 -stdlib=libc++ -fexperimental-library" \
       -D CMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -D "CMAKE_CXX_STANDARD_LIBRARIES=-Wl,-Bstatic -lc++ -lc++abi -Wl,-Bdynamic" \
       -D SHARDWEAVE_WITH_CLP=OFF -D SHARDWEAVE_WITH_CBC=OFF -D "SHARDWEAVE_TESTED_ROOMS=core;placement;memory;step"
   fi
   # the oldest Boost, which component io is newer than
-  if wanted boost174 && unpack_boost_174 >/dev/null 2>&1; then
+  if wanted boost174 && ! unpack_boost_174 >/dev/null 2>&1; then
+    left_out boost174 "its package cannot be fetched"
+  elif wanted boost174; then
     check boost174 "${few[@]}" -D CMAKE_CXX_FLAGS=-O0 -D Boost_ROOT="$old_boost/usr" -D SHARDWEAVE_WITH_IO=OFF \
       -D "SHARDWEAVE_TESTED_ROOMS=core;graph;planner"
   fi
