@@ -16,6 +16,7 @@
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/reason_text.hpp>
 #include <shardweave/report/summary.hpp>
+#include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
 #include <shardweave/schedule/certify_order.hpp>
 #include <shardweave/schedule/in_order.hpp>

@@ -35,11 +35,10 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 # glibc's allocator asks for huge pages: a sixth of the time of clang++, which touches much memory
 export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.hugetlb=1}
 
-# find_libcxx: the clang++ of a libc++ that reads floating numbers, as it does from 20 on, in `clang_of_libcxx`
-find_libcxx() {
-  for version in 22 21 20; do
-    clang_of_libcxx=clang++-$version
-    if has_command "$clang_of_libcxx" && [ -e "/usr/lib/llvm-$version/include/c++/v1/charconv" ]; then return 0; fi
+# find_new_clang: a clang++ whose libc++ reads floating numbers, as it does from 20 on: its number in `new_clang`
+find_new_clang() {
+  for new_clang in 22 21 20; do
+    if has_command "clang++-$new_clang"; then return 0; fi
   done
   return 1
 }
@@ -70,8 +69,7 @@ if [ "$mode" = full ] && wanted compilers; then
   for compiler in "${others[@]}"; do want "${compiler/clang++/clang}" has_command "$compiler"; done
 fi
 if [ "$mode" = full ] && wanted libcxx; then
-  want 'libc++-22-dev|libc++-21-dev|libc++-20-dev' find_libcxx
-  want 'libc++abi-22-dev|libc++abi-21-dev|libc++abi-20-dev' find_libcxx
+  want 'clang-22|clang-21|clang-20' find_new_clang
 fi
 want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'  # components clp and cbc
 want toulbar2 has_command toulbar2  # a referee: the tests that ask it are skipped without
@@ -88,11 +86,22 @@ if [ "$mode" = full ] && wanted sanitized && ! has_command conan >/dev/null; the
   fi
 fi
 
-# unpack_boost_174: the oldest Boost that there may be, into `old_boost`; packages of two versions exclude each other
+# Packages of two versions exclude each other, so these are not installed.
+# unpack FOLDER PACKAGE...: what the packages hold
+unpack() {
+  if [ -e "$1/usr" ]; then return 0; fi
+  mkdir -p "$1" && (cd "$1" && apt-get download -qq "${@:2}" && for package in *.deb; do dpkg -x "$package" . || exit; done)
+}
+# unpack_boost_174: the oldest Boost that there may be, into `old_boost`
 unpack_boost_174() {
   old_boost=$root/build/boost-1.74
-  mkdir -p "$old_boost"
-  [ -e "$old_boost/usr" ] || (cd "$old_boost" && apt-get download -qq libboost1.74-dev && dpkg -x libboost1.74-dev_*.deb .)
+  unpack "$old_boost" libboost1.74-dev
+}
+# unpack_libcxx: that of the new clang++, into `libcxx`
+unpack_libcxx() {
+  find_new_clang || return 1
+  libcxx=$root/build/libc++-$new_clang/usr/lib/llvm-$new_clang
+  unpack "$root/build/libc++-$new_clang" "libc++-$new_clang-dev" "libc++abi-$new_clang-dev"
 }
 
 # check NAME OPTIONS...: configure, build and test in build/NAME
@@ -155,11 +164,13 @@ if [ "$mode" = full ]; then
   fi
   few=(-D CMAKE_BUILD_TYPE= -D SHARDWEAVE_BUILD_EXAMPLES=OFF -D SHARDWEAVE_CHECK_ONCE=OFF -C "$root/tests/cmake/units.cmake")
   # another standard library, linked whole, since not all versions have a package of a shared one; libraries in C++ stay out
-  if wanted libcxx && ! find_libcxx >/dev/null; then
-    left_out libcxx "there is no libc++ from 20 on with its clang++"
+  if wanted libcxx && ! unpack_libcxx >/dev/null 2>&1; then
+    left_out libcxx "there is no clang++ from 20 on, or its libc++ cannot be fetched"
   elif wanted libcxx; then
-    check libcxx "${few[@]}" -D CMAKE_CXX_COMPILER="$clang_of_libcxx" -D "CMAKE_CXX_FLAGS=-O0 -stdlib=libc++ -fexperimental-library" \
-      -D CMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -D "CMAKE_CXX_STANDARD_LIBRARIES=-Wl,-Bstatic -lc++ -lc++abi -Wl,-Bdynamic" \
+    check libcxx "${few[@]}" -D CMAKE_CXX_COMPILER="clang++-$new_clang" \
+      -D "CMAKE_CXX_FLAGS=-O0 -stdlib=libc++ -fexperimental-library -nostdinc++ -isystem $libcxx/include/c++/v1" \
+      -D CMAKE_EXE_LINKER_FLAGS="-static-libstdc++ -L$libcxx/lib" \
+      -D "CMAKE_CXX_STANDARD_LIBRARIES=-Wl,-Bstatic -lc++ -lc++abi -Wl,-Bdynamic" \
       -D SHARDWEAVE_WITH_CLP=OFF -D SHARDWEAVE_WITH_CBC=OFF -D "SHARDWEAVE_TESTED_ROOMS=core;placement;memory;step"
   fi
   # the oldest Boost, which component io is newer than

@@ -4,6 +4,7 @@
 # can read its own. What is not here (groff, zsh) is left out.
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "|" ";" programs "${programs}")
+list(LENGTH programs count)
 file(REMOVE_RECURSE ${work_dir})
 execute_process(COMMAND ${python} -B ${source_dir}/docs/site/manual.py ${work_dir} ${programs} COMMAND_ERROR_IS_FATAL ANY)
 find_program(groff groff)
@@ -57,5 +58,21 @@ foreach(program IN LISTS programs)
     execute_process(COMMAND ${zsh} -n ${work_dir}/zsh/site-functions/_${name} COMMAND_ERROR_IS_FATAL ANY)
   endif()
 endforeach()
-list(LENGTH programs count)
+
+# of what newer versions of CLI11 say the same page is made
+list(FILTER programs INCLUDE REGEX "/collective_cost$")
+foreach(program IN LISTS programs)
+  file(WRITE ${work_dir}/newer/collective_cost "#!/bin/bash
+set -o pipefail
+${program} \"$@\" | sed -E 's/^(  -\\S+ [A-Z]+)=(\\S+)/\\1 [\\2] /; s/ (Excludes|Needs): /  \\1: /'
+")
+  file(CHMOD ${work_dir}/newer/collective_cost PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  execute_process(COMMAND ${python} -B ${source_dir}/docs/site/manual.py ${work_dir}/of_newer ${work_dir}/newer/collective_cost
+                  COMMAND_ERROR_IS_FATAL ANY)
+  file(READ ${work_dir}/man/man1/collective_cost.1 page)
+  file(READ ${work_dir}/of_newer/man/man1/collective_cost.1 of_newer)
+  if(NOT page STREQUAL of_newer)
+    message(FATAL_ERROR "the page of collective_cost is another one with a newer CLI11, see ${work_dir}/of_newer")
+  endif()
+endforeach()
 message(STATUS "${count} programs have a manual page, and completion")
