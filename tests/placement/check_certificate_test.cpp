@@ -238,6 +238,51 @@ TEST_SUITE("check_certificate") {
     dominated = {{1, 0, 2, 0}};
     CHECK(failure_of(d, c) == "reductions[0] names strategy 2 of vertex 0, which has only 2");
   }
+  TEST_CASE("what multipliers prove of a case holds for its parts, even if they remove nothing of it") {
+    const auto d = two_of_two();
+    auto c = one_case({-1, 1}, 3);
+    c.cutoff = 100;                // which nothing comes near
+    c.multipliers.emplace_back();  // 2 in all: each its cheapest strategy
+    c.cases.push_back({.multipliers = 1});
+    CHECK(failure_of(d, c) == "cases[1] is a part of no other");
+    c.cases[0].cases = {1};
+    CHECK(failure_of(d, c).empty());
+    CHECK(sw::proven_by(d, c).bound == 3);
+    SUBCASE("the better of two bounds counts") {
+      c.cases.push_back({.multipliers = 1});
+      c.cases[1].cases = {2};
+      CHECK(sw::proven_by(d, c).bound == 3);
+      c.cases[0].multipliers = 1;
+      c.cases[1].multipliers = 0;
+      CHECK(sw::proven_by(d, c).bound == 3);
+      c.cases[1].multipliers = 1;
+      CHECK(failure_of(d, c) == "cases[2] is bounded by 2, expected no less than 3, which is claimed");
+    }
+    SUBCASE("of parts of a split") {
+      c.cases[1] = {.vertex = 0, .parts = {{0}, {1}}, .cases = {2, 3}};
+      c.cases.resize(4, {.multipliers = 1});
+      CHECK(failure_of(d, c).empty());
+      c.cases[0].multipliers = 1;
+      CHECK(failure_of(d, c) == "cases[2] is bounded by 2, expected no less than 3, which is claimed");
+    }
+    SUBCASE("of what a reduction leaves, and of a dynamic program") {
+      c.reductions.push_back({.steps = {}});  // no rows are kept: 3 is what is left without any
+      c.cases[1] = {.reduction = 0, .cases = {2}};
+      c.cases.push_back({.multipliers = 1, .elimination_order = {1}});
+      CHECK(failure_of(d, c).empty());
+    }
+    SUBCASE("what they prove of limits alone is no bound on costs") {
+      c.multipliers[0].only_limits = true;
+      CHECK(failure_of(d, c) == "cases[1] is bounded by 2, expected no less than 3, which is claimed");
+    }
+    SUBCASE("nor one of a case that is to be shown to have nothing in it") {
+      c.infeasible = true;
+      CHECK(failure_of(d, c) == "cases[1] is bounded by 2, expected that nothing is feasible");
+      c.infeasible = false;
+      c.multipliers[1].only_limits = true;
+      CHECK(failure_of(d, c) == "cases[1] is not shown to break a limit, which only_limits is for");
+    }
+  }
   TEST_CASE("a strategy is ruled out by what is above a limit, or below it, not by what just keeps it") {
     for (const bool of_lower : {false, true}) {
       // strategy 1 of b takes 6 at least, strategy 0 takes 5 at most

@@ -167,10 +167,10 @@ class Checker:
         return bound + sum(min(of.values(), default=0) for of in come_to.values()), come_to, more
 
     def bounds(self, m, left):
-        """What multipliers prove of each strategy, if it is the only one left to its unknown; None as above."""
+        """What multipliers prove, in all and of each strategy, if it is the only one left to its unknown; None as above."""
         bound, come_to, with_knapsacks = self.bound(m, left)
         if bound is None:
-            return None
+            return None, {}
         above = {x: {s: cost - min(of.values()) for s, cost in of.items()} for x, of in come_to.items()}
         result = {x: {s: bound + more + with_knapsacks[x, s] for s, more in of.items()} for x, of in above.items()}
         to_second = {}  # by pair and strategy: the least that it costs the first beyond its least
@@ -182,7 +182,7 @@ class Checker:
         for (_, y), of in to_second.items():
             for t, more in of.items():
                 result[y][t] += more
-        return result
+        return bound, result
 
     def closes(self, m, bound, goal):
         """Whether a bound reaches a cost, or says that limits are broken."""
@@ -201,11 +201,15 @@ class Checker:
         self.p.propagate(left, [x])
 
     def narrow(self, m, problem, left):
-        """Drops the strategies with which what is left costs what is claimed, or breaks limits."""
-        if not all(left.values()) or (bounds := self.bounds(m, left)) is None:
-            return left
+        """Drops the strategies with which what is left costs what is claimed, or breaks limits; and whether all of it costs that."""
+        if not all(left.values()):
+            return left, False
+        bound, bounds = self.bounds(m, left)
+        if bound is None:
+            return left, False
         kept = {x: {s for s, bound in of.items() if not self.closes(m, bound, self.cutoff)} for x, of in bounds.items()}
-        return problem.propagate(kept, [x for x in left if kept[x] != left[x]])
+        is_proven = not (m.only_limits or self.infeasible) and self.closes(m, bound, self.goal)
+        return problem.propagate(kept, [x for x in left if kept[x] != left[x]]), is_proven
 
     def reduce(self, reduction, problem, left):
         """What is left of a problem, of which only some rows are kept, and of its strategies."""
@@ -227,7 +231,7 @@ class Checker:
                 rest.eliminate(*(self.p.unknown[v] for v in step))
         return rest, rest.finish()
 
-    def demand_program(self, case, problem, left, order):
+    def demand_program(self, case, problem, left, order, is_proven):
         """That a dynamic program, at the prices of multipliers, finds nothing that costs less than is claimed."""
         m = self.multipliers({**self.c["multipliers"][case["multipliers"]], "messages": []}, problem)
         tables = m.tables
@@ -240,7 +244,7 @@ class Checker:
             found = At.forbidden if bound is None else least(own, tables, left, order)
             if allowed(found):
                 bound += found
-                demand(self.closes(m, bound, self.goal), f"costs {float(Fraction(bound, At.one))!r}, which proves too little")
+                demand(self.closes(m, bound, self.goal) or (is_proven and not m.only_limits), f"costs {float(Fraction(bound, At.one))!r}, which proves too little")
 
     def split(self, case, problem, left):
         """What is left in each part of a case."""
@@ -258,10 +262,13 @@ class Checker:
         for r in each("ruled_out", self.c.get("ruled_out", [])):
             self.rule_out(r, left)
         cases, waiting = self.c["cases"], {0: (self.p, left)}
+        proven = set()  # cases of which more is known to cost no less than is claimed
         demand(sum(len(case.get("cases", [])) for case in cases) == len(cases) - 1, "there are more parts than cases, or less")
         for number, case in enumerate(each("cases", cases)):
             demand(number in waiting, "is part of no case before it")
             (problem, left), following = waiting.pop(number), case.get("cases", [])
+            if number in proven:
+                proven.update(following)
             demand(len({"multipliers", "parts", "reduction"} & case.keys()) == 1, "needs one of reduction, multipliers and parts")
             if "parts" in case:
                 demand(following, "has no parts")
@@ -275,12 +282,15 @@ class Checker:
             order = case.get("elimination_order", [])
             demand(not (order and following), "has an elimination order, and a case")
             if following:
-                waiting.update(zip(following, [(problem, self.narrow(m, problem, left))], strict=True))
+                left, is_proven = self.narrow(m, problem, left)
+                waiting.update(zip(following, [(problem, left)], strict=True))
+                proven.update(following if is_proven else [])
             elif order:
-                self.demand_program(case, problem, left, [self.p.unknown[v] for v in order])
+                self.demand_program(case, problem, left, [self.p.unknown[v] for v in order], number in proven)
             elif all(left.values()):
                 bound, _, _ = self.bound(m, left)
-                if bound is not None and not self.closes(m, bound, self.goal):
+                is_enough = number in proven and not m.only_limits
+                if bound is not None and not (is_enough or self.closes(m, bound, self.goal)):
                     raise ValueError(f"is bounded by {float(Fraction(bound, At.one))!r}, which proves too little")
 
 

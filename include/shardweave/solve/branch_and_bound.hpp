@@ -144,6 +144,7 @@ class branch_and_bound::relaxation {
     const bool is_warm = !here.known->messages.empty();
     const std::size_t most = visit.is_first() ? options_.root_steps : options_.node_steps;
     climb(ascent, most, visit);
+    here.bound = std::max(here.bound, ascent.bound());
     if (!is_warm && !closes(ascent.bound()) && !is_over() && ascent.strengthen(row_work)) climb(ascent, most, visit);
     here.bound = std::max(here.bound, ascent.bound());
     if (closes(here.bound)) return;

@@ -91,6 +91,31 @@ TEST_SUITE("price_ascent") {
     CHECK(strengthened > 20);
   }
 
+  TEST_CASE("steps that got too short get longer again, so that the bound is reached all the same") {
+    int reached = 0, longer = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      CAPTURE(seed);
+      const auto p = draw_small<double>(seed, {.variables = 6, .rows = 3, .usage = 1});
+      const double optimum = *brute_optimum_of(p);
+      sw::price_ascent<double> slow(p), fair(p);
+      for (int step = 0; step < 31; ++step) slow.step(optimum);  // messages alone
+      const double before = slow.bound();
+      sw::detail::ascent_position at = slow.position();
+      at.step = 1e-4;
+      slow.go_to(at, {}, 0);
+      for (int step = 0; step < 600; ++step) {
+        slow.step(optimum);
+        fair.step(optimum);
+      }
+      if (fair.bound() < before + 0.01 * std::abs(before)) continue;  // prices gain nothing
+      longer += slow.position().step > 1e-4;
+      CHECK(slow.bound() <= optimum + rounding);
+      reached += slow.bound() > before + 0.9 * (fair.bound() - before);
+    }
+    CHECK(longer > 10);
+    CHECK(reached > 10);
+  }
+
   TEST_CASE("without rows and cycles the bound is the optimum") {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       CAPTURE(seed);

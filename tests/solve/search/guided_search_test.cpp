@@ -361,6 +361,39 @@ TEST_SUITE("detail::known_prices") {
     CHECK(known.for_rows_of(with_rows({{0, 4}, {0, 10}, {1, 90}})) == std::vector<double>{3, 4, 8});
     CHECK(known.for_rows_of(with_rows({})).empty());
   }
+  TEST_CASE("the price of a row that is gone goes to the side that implies it") {
+    // three times, in each of which two variables use what they use, or nothing
+    const auto at_times = [](std::vector<double> highs, std::vector<sw::usage_segment> segments) {
+      sw::compact_builder<double> builder;
+      for (std::uint32_t x = 0; x < 2; ++x) builder.add_variable(std::vector<double>{0, 1});
+      for (const sw::usage_segment& s : segments) builder.add_segment(0, s);
+      builder.add_segment(1, {0, static_cast<std::uint32_t>(highs.size()), {0, 4}});
+      for (std::size_t t = 0; t < highs.size(); ++t)
+        builder.add_row({.high = highs[t], .time = static_cast<std::int64_t>(t) * 10});
+      return builder.build();
+    };
+    const auto prices_without_the_middle = [&](const sw::compact_problem<double>& all) {
+      const sw::detail::known_prices known(all, std::vector<double>{1, 2, 4});
+      sw::compact_builder<double> builder;
+      builder.add_variable(std::vector<double>{0, 1});
+      builder.add_row({.high = 5, .time = 0});
+      builder.add_row({.high = 5, .time = 20});
+      return known.for_rows_of(builder.build());
+    };
+    const std::vector<double> to_first{3, 4}, to_last{1, 6};
+    constexpr double none = std::numeric_limits<double>::infinity();
+    // at 10 as much is used as at 0, at 20 as much within a lower limit, and the other way round
+    CHECK(prices_without_the_middle(at_times({5, 5, 5}, {{0, 2, {0, 3}}})) == to_first);
+    CHECK(prices_without_the_middle(at_times({5, 5, 5}, {{1, 3, {0, 3}}})) == to_last);
+    CHECK(prices_without_the_middle(at_times({5, 5, 4}, {})) == to_last);
+    CHECK(prices_without_the_middle(at_times({4, 5, 5}, {})) == to_first);
+    // where usage changes, not where it is the same with another label
+    CHECK(prices_without_the_middle(at_times({5, 5, 5}, {{0, 1, {0, 3}}, {1, 2, {0, 3}}, {2, 3, {2, 0}}})) == to_first);
+    CHECK(prices_without_the_middle(at_times({5, 5, 5}, {{0, 1, {3, 0}}, {1, 2, {0, 3}}, {2, 3, {0, 3}}})) == to_last);
+    // neither side, or limits that are not there: as near as the other one, the later
+    CHECK(prices_without_the_middle(at_times({5, 5, 5}, {})) == to_last);
+    CHECK(prices_without_the_middle(at_times({none, none, 5}, {})) == to_last);
+  }
 }
 
 TEST_SUITE("price_ascent") {

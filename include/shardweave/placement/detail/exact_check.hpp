@@ -139,15 +139,20 @@ class exact_check {
     return found;
   }
 
+  struct narrowing {
+    std::vector<std::uint32_t> changed = {};    ///< unknowns that lost strategies
+    std::optional<Whole> bound = std::nullopt;  ///< of what was left before, if the multipliers give one
+  };
   /// Removes the strategies whose bound is at least the cutoff; with `only_limits` those with which limits are
   /// exceeded. The bound of a strategy counts what it costs its neighbours, and how much more knapsacks come to with
-  /// it. \returns the unknowns that lost some
-  [[nodiscard]] std::vector<std::uint32_t> narrow(const placement_multipliers& m, const placement_certificate<Cost>& c,
-                                                  const problem& p, strategies_left& left) const {
-    std::vector<std::uint32_t> changed;
+  /// it.
+  [[nodiscard]] narrowing narrow(const placement_multipliers& m, const placement_certificate<Cost>& c, const problem& p,
+                                 strategies_left& left) const {
+    narrowing result;
     const priced_form at = priced(m, p, left, true);
-    if (at.is_empty() || (c.infeasible && !m.only_limits)) return changed;
+    if (at.is_empty() || (c.infeasible && !m.only_limits)) return result;
     const Whole total = at.bound();
+    if (!m.only_limits) result.bound = total;
     std::vector<std::vector<Whole>> above(p.size());  // of each strategy above the least of its unknown
     for (std::uint32_t x = 0; x < p.size(); ++x)
       for (const Whole& belief : at.costs.belief[x]) above[x].push_back(belief - *at.least[x]);
@@ -166,9 +171,9 @@ class exact_check {
         left[x][s] = 0;
         any = true;
       }
-      if (any) changed.push_back(x);
+      if (any) result.changed.push_back(x);
     }
-    return changed;
+    return result;
   }
 
   /// Whether the bound of a case proves the claim.

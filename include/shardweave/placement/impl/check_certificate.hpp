@@ -111,6 +111,7 @@ template <cost_value Cost, class Whole>
     std::shared_ptr<const strategies_left> above;
     const std::vector<strategy>* part = nullptr;  ///< remaining strategies of `vertex` in this case
     std::uint32_t vertex = 0;
+    std::optional<Whole> known = std::nullopt;  ///< a bound that cases of which this one is a part have
   };
   std::vector<char> seen(c.cases.size());
   std::vector<open_case> open{{0, reduction.whole(), all}};
@@ -137,7 +138,8 @@ template <cost_value Cost, class Whole>
       auto rest = reduction.reduced(c.reductions[*one.reduction], p, *less, wrong);
       if (wrong) return fails("reductions[" + std::to_string(*one.reduction) + "]", *wrong);
       if (limit.expired()) return ends_at(step);
-      open.push_back({one.cases.front(), std::move(rest), std::move(less)});
+      open.push_back(
+          {.number = one.cases.front(), .problem = std::move(rest), .above = std::move(less), .known = at.known});
       ++verdict.steps;
       continue;
     }
@@ -149,11 +151,15 @@ template <cost_value Cost, class Whole>
       auto less = std::make_shared<strategies_left>(*left);
       const exact_problem<Whole>& on_prices = on(m, at.problem);
       if (limit.expired()) return ends_at(step);  // it may be a part of the problem
-      if (const auto changed = exact.narrow(m, c, on_prices, *less); !changed.empty()) {
+      auto [changed, bound] = exact.narrow(m, c, on_prices, *less);
+      if (limit.expired()) return ends_at(step);
+      if (!changed.empty()) {
         p.propagate(*less, changed);
         rests_on_cutoff = rests_on_cutoff || !m.only_limits;
       }
-      open.push_back({one.cases.front(), at.problem, std::move(less)});
+      if (!bound || (at.known && *at.known > *bound)) bound = at.known;
+      open.push_back(
+          {.number = one.cases.front(), .problem = at.problem, .above = std::move(less), .known = std::move(bound)});
       ++verdict.steps;
       continue;
     }
@@ -162,13 +168,14 @@ template <cost_value Cost, class Whole>
       const exact_problem<Whole>& on_prices = on(m, at.problem);
       if (limit.expired()) return ends_at(step);
       complaint wrong;
-      const std::optional<Whole> found =
+      std::optional<Whole> found =
           one.elimination_order.empty()
               ? exact.bound(m, on_prices, *left)
               : exact.least(m, on_prices, *left, one.elimination_order, reduction.room(), wrong);
       if (wrong) return fails(step, *wrong);
       if (limit.expired()) return ends_at(step);
       if (found && m.only_limits) return fails(step, "is not shown to break a limit, which only_limits is for");
+      if (found && at.known && *at.known > *found) found = at.known;
       if (found && (!least || *found < *least)) least = found;
       if (claims && !exact.proves(found, c)) {
         const std::string claimed =
@@ -191,7 +198,7 @@ template <cost_value Cost, class Whole>
         return fails(step,
                      "has no part with strategy " + std::to_string(s) + " of vertex " + std::to_string(one.vertex));
     for (std::size_t i = one.parts.size(); i-- > 0;)
-      open.push_back({one.cases[i], at.problem, left, &one.parts[i], one.vertex});
+      open.push_back({one.cases[i], at.problem, left, &one.parts[i], one.vertex, at.known});
     ++verdict.steps;
   }
   for (std::size_t i = 0; i < seen.size(); ++i)

@@ -33,7 +33,8 @@ struct dual_guide {
 /// Source: B. Polyak, Minimization of unsmooth functionals, USSR Comp. Math. 9 (1969), for the step length. F. Barahona
 /// and R. Anbil, The volume algorithm, Math. Programming 87 (2000), for the direction, an average of the subgradients
 /// of many labelings: with many rows that overlap in time subgradients oscillate, and an average with a short memory
-/// follows them. Without progress, prices and messages return to the best known, and the memory gets longer.
+/// follows them; and for steps that get longer where one has raised the bound and more of it would. Without progress,
+/// prices and messages return to the best known, steps get shorter, and the memory longer.
 template <cost_value Cost>
 class price_ascent {
  public:
@@ -162,11 +163,13 @@ class price_ascent {
       fall_back();
       return step_ > least_step;
     }
-    if (raise(reached)) keep_best();
+    const bool rises = raise(reached);
+    if (rises) keep_best();
     messages_.choose(labels_);
     std::vector<double> slope = prices_.slope(labels_);
     for (std::size_t r = 0; r < is_taken_.size(); ++r)
       if (is_taken_[r] != 0) slope[r] = 0;
+    if (rises && prices_.goes_on_along(slope)) step_ = std::min(1.0, step_growth * step_);
     const double aim = std::isfinite(target) ? std::min(target, bound_ + 0.15 * std::abs(bound_) + 1)
                                              : bound_ + 0.5 * std::max(std::abs(bound_), 1.0);
     prices_.follow(slope, newest_, step_ * std::max(aim - bound_, 1e-4 * std::abs(aim)));
@@ -175,7 +178,7 @@ class price_ascent {
 
   /// Makes rows knapsack factors instead of prices, those first whose prices earn most. The bound is then that of their
   /// integer hull, up to rounding of usage to cells, and no longer that of the linear relaxation. To be called when
-  /// steps gain nothing more.
+  /// steps gain nothing more. `bound` starts anew: by the rounding it may fall at first.
   /// Source: M. Guignard and S. Kim, Lagrangean decomposition, Math. Programming 39 (1987), for a problem and a
   /// constraint that are solved apart and share their variables' costs.
   /// \param most_work  limit on cells times usage classes, over all variables and rows
@@ -200,6 +203,7 @@ class price_ascent {
     if (!any) return false;
     prices_.values() = best_prices_;
     messages_.save(best_messages_);
+    bound_ = -std::numeric_limits<double>::infinity();
     stalled_ = 0;
     step_ = later_step;
     return true;
@@ -282,6 +286,7 @@ class price_ascent {
   static constexpr std::size_t warm_up = 30;    ///< sweeps before the prices move
   static constexpr double least_gain = 1e-6;    ///< relative rise of the bound that counts as progress
   static constexpr double step_decay = 0.7;     ///< factor on the step length after `patience_` steps without progress
+  static constexpr double step_growth = 1.1;    ///< factor on it after a step that raised the bound, and would again
   static constexpr double newest = 0.3;         ///< weight of the newest subgradient in the direction
   static constexpr std::size_t many_rows = 50;  ///< from so many rows on that weight starts at half of `newest`
   static constexpr double newest_decay = 0.8;   ///< and is multiplied by this after `patience_` steps without progress

@@ -83,6 +83,13 @@ class row_prices {
     for (std::size_t r = 0; r < price_.size(); ++r) price_[r] += distance / square * direction_[r];
     confine();
   }
+  /// Whether the direction of the last step would raise the bound further, as far as this subgradient tells.
+  [[nodiscard]] bool goes_on_along(std::span<const double> slope) const {
+    double product = 0;
+    for (std::size_t r = 0; r < direction_.size(); ++r)
+      if (!is_held(r, slope[r])) product += direction_[r] * slope[r];
+    return product > 0;
+  }
   /// Restarts the average.
   void forget_direction() { std::fill(direction_.begin(), direction_.end(), 0.0); }
   /// Sets prices to zero whose limit does not exist.
