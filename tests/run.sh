@@ -89,8 +89,10 @@ fi
 # Packages of two versions exclude each other, so these are not installed.
 # unpack FOLDER PACKAGE...: what the packages hold
 unpack() {
-  if [ -e "$1/usr" ]; then return 0; fi
-  mkdir -p "$1" && (cd "$1" && apt-get download -qq "${@:2}" && for package in *.deb; do dpkg -x "$package" . || exit; done)
+  if [ -e "$1" ]; then return 0; fi
+  rm -rf "$1.part" && mkdir -p "$1.part" || return
+  (cd "$1.part" && apt-get download -qq "${@:2}" && for package in *.deb; do dpkg -x "$package" . || exit; done) || return
+  mv "$1.part" "$1"
 }
 # unpack_boost_174: the oldest Boost that there may be, into `old_boost`
 unpack_boost_174() {

@@ -42,9 +42,9 @@ def read(program):
     usage = next(line for line in lines if line.startswith("Usage: ")).removeprefix("Usage: ")
     groups, rest, here = [], [], None
     for line in lines[lines.index("Usage: " + usage) + 1:]:
-        # newer versions of CLI11 write "--flag TEXT [default]  Excludes: ", not "--flag TEXT=default Excludes: "
-        line = re.sub(r"^(  -\S+ [A-Z]+) \[(.*?)\]", r"\1=\2", line)
-        line = re.sub(r" +(Excludes|Needs): ", r" \1: ", line)
+        if line.startswith("  -"):  # "--flag TEXT [default]  Excludes: ..." is what CLI11 writes since 2.4
+            line = re.sub(r"^(  -\S+ [A-Z]+) \[(.*?)\]", r"\1=\2", line)
+            line = re.sub(r" +(Excludes|Needs): ", r" \1: ", line)
         entry = re.match(r"  (-[\w,-]*|\w+)(?: (.*?))?(?:  +(.*))?$", line) if line.startswith("  ") and not line.startswith("   ") else None
         heading = re.match(r"(\S.*):$", line)
         if heading and not rest and (heading[1] in ("Positionals", "Options") or heading[1].startswith("Settings")):

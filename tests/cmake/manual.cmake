@@ -59,7 +59,7 @@ foreach(program IN LISTS programs)
   endif()
 endforeach()
 
-# of what newer versions of CLI11 say the same page is made
+# the page is the same when made from the help of CLI11 2.4
 list(FILTER programs INCLUDE REGEX "/collective_cost$")
 foreach(program IN LISTS programs)
   file(WRITE ${work_dir}/newer/collective_cost "#!/bin/bash

@@ -265,11 +265,19 @@ TEST_SUITE("check_certificate") {
       c.cases[0].multipliers = 1;
       CHECK(failure_of(d, c) == "cases[2] is bounded by 2, expected no less than 3, which is claimed");
     }
-    SUBCASE("of what a reduction leaves, and of a dynamic program") {
-      c.reductions.push_back({.steps = {}});  // no rows are kept: 3 is what is left without any
+    SUBCASE("of what a reduction leaves") {
+      c.reductions.push_back({.steps = {}});
       c.cases[1] = {.reduction = 0, .cases = {2}};
-      c.cases.push_back({.multipliers = 1, .elimination_order = {1}});
+      c.cases.push_back({.multipliers = 1});
       CHECK(failure_of(d, c).empty());
+    }
+    SUBCASE("of a dynamic program whose prices prove less") {
+      c.multipliers[1].prices = {{0, 0, 1}};
+      const auto roomy = two_of_two(20);  // and 20 is taken off
+      c.cases[1].elimination_order = {1};
+      CHECK(failure_of(roomy, c).empty());
+      c.cases[0].multipliers = 1;
+      CHECK(failure_of(roomy, c) == "cases[1] is bounded by -11, expected no less than 3, which is claimed");
     }
     SUBCASE("what they prove of limits alone is no bound on costs") {
       c.multipliers[0].only_limits = true;

@@ -201,7 +201,7 @@ class Checker:
         self.p.propagate(left, [x])
 
     def narrow(self, m, problem, left):
-        """Drops the strategies with which what is left costs what is claimed, or breaks limits; and whether all of it costs that."""
+        """Drops the strategies whose bound reaches the cutoff, or that break limits. Also, whether the bound of all reaches the claim."""
         if not all(left.values()):
             return left, False
         bound, bounds = self.bounds(m, left)
@@ -262,7 +262,7 @@ class Checker:
         for r in each("ruled_out", self.c.get("ruled_out", [])):
             self.rule_out(r, left)
         cases, waiting = self.c["cases"], {0: (self.p, left)}
-        proven = set()  # cases of which more is known to cost no less than is claimed
+        proven = set()  # cases below one whose bound reaches the claim
         demand(sum(len(case.get("cases", [])) for case in cases) == len(cases) - 1, "there are more parts than cases, or less")
         for number, case in enumerate(each("cases", cases)):
             demand(number in waiting, "is part of no case before it")

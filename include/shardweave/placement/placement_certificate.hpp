@@ -150,8 +150,8 @@ struct placement_reduction {
 
 /// A case of a proof, one of four kinds: reduced, with one other case for what is left; bounded by multipliers, or with
 /// their prices by a dynamic program; or with strategies removed whose bound by multipliers is at least the proof's
-/// `cutoff` (with `only_limits`: which exceed limits), and one other case for the rest, which costs no less than they
-/// say of all; or split by the strategies of a vertex into other cases.
+/// `cutoff` (with `only_limits`: which exceed limits), and one other case for the rest, for which their bound of the
+/// whole case holds, too (not with `only_limits`); or split by the strategies of a vertex into other cases.
 struct placement_case {
   std::optional<std::uint32_t> reduction = std::nullopt;
   std::optional<std::uint32_t> multipliers = std::nullopt;

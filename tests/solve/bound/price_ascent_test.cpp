@@ -80,6 +80,7 @@ TEST_SUITE("price_ascent") {
       CHECK(ascent.amounts().empty());
       if (!ascent.strengthen(std::size_t{1} << 20)) continue;
       ++strengthened;
+      CHECK(ascent.bound() == -unbounded);
       prove();
       for (int step = 0; step < 30; ++step)
         if (!ascent.step(*optimum)) break;

@@ -111,7 +111,7 @@ template <cost_value Cost, class Whole>
     std::shared_ptr<const strategies_left> above;
     const std::vector<strategy>* part = nullptr;  ///< remaining strategies of `vertex` in this case
     std::uint32_t vertex = 0;
-    std::optional<Whole> known = std::nullopt;  ///< a bound that cases of which this one is a part have
+    std::optional<Whole> known = std::nullopt;  ///< the best bound of the cases above this one
   };
   std::vector<char> seen(c.cases.size());
   std::vector<open_case> open{{0, reduction.whole(), all}};

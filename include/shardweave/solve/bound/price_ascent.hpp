@@ -163,8 +163,8 @@ class price_ascent {
       fall_back();
       return step_ > least_step;
     }
-    const bool rises = raise(reached);
-    if (rises) keep_best();
+    const bool rises = reached > bound_ + least_rise * std::abs(bound_);
+    if (raise(reached)) keep_best();
     messages_.choose(labels_);
     std::vector<double> slope = prices_.slope(labels_);
     for (std::size_t r = 0; r < is_taken_.size(); ++r)
@@ -178,7 +178,7 @@ class price_ascent {
 
   /// Makes rows knapsack factors instead of prices, those first whose prices earn most. The bound is then that of their
   /// integer hull, up to rounding of usage to cells, and no longer that of the linear relaxation. To be called when
-  /// steps gain nothing more. `bound` starts anew: by the rounding it may fall at first.
+  /// steps gain nothing more. If a row was converted, `bound` starts anew; by the rounding it may be lower at first.
   /// Source: M. Guignard and S. Kim, Lagrangean decomposition, Math. Programming 39 (1987), for a problem and a
   /// constraint that are solved apart and share their variables' costs.
   /// \param most_work  limit on cells times usage classes, over all variables and rows
@@ -208,10 +208,11 @@ class price_ascent {
     step_ = later_step;
     return true;
   }
-  /// The same, of rows that earn at least a thousandth of the bound.
+  /// The same, of rows that earn at least a thousandth of the bound. \pre a step was made since it started anew
   bool strengthen(std::size_t most_work) { return strengthen(most_work, 1e-3 * std::abs(bound_)); }
 
-  /// The best bound so far, the problem's constant included.
+  /// The best bound so far, the problem's constant included; since the last `go_to`, or `strengthen` that converted
+  /// rows.
   [[nodiscard]] double bound() const { return bound_; }
   /// The prices of the best bound.
   [[nodiscard]] std::vector<double> prices() const {
@@ -287,6 +288,7 @@ class price_ascent {
   static constexpr double least_gain = 1e-6;    ///< relative rise of the bound that counts as progress
   static constexpr double step_decay = 0.7;     ///< factor on the step length after `patience_` steps without progress
   static constexpr double step_growth = 1.1;    ///< factor on it after a step that raised the bound, and would again
+  static constexpr double least_rise = 1e-7;    ///< of the bound, relative, by which it must: smaller ones never end
   static constexpr double newest = 0.3;         ///< weight of the newest subgradient in the direction
   static constexpr std::size_t many_rows = 50;  ///< from so many rows on that weight starts at half of `newest`
   static constexpr double newest_decay = 0.8;   ///< and is multiplied by this after `patience_` steps without progress

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -85,10 +86,7 @@ class row_prices {
   }
   /// Whether the direction of the last step would raise the bound further, as far as this subgradient tells.
   [[nodiscard]] bool goes_on_along(std::span<const double> slope) const {
-    double product = 0;
-    for (std::size_t r = 0; r < direction_.size(); ++r)
-      if (!is_held(r, slope[r])) product += direction_[r] * slope[r];
-    return product > 0;
+    return std::inner_product(direction_.begin(), direction_.end(), slope.begin(), 0.0) > 0;
   }
   /// Restarts the average.
   void forget_direction() { std::fill(direction_.begin(), direction_.end(), 0.0); }

@@ -28,14 +28,14 @@ class known_prices {
   known_prices(const compact_problem<Cost>& p, std::span<const double> prices) {
     if (std::ranges::all_of(prices, [](double price) { return price == 0; })) return;
     const std::vector<double> lead = leads(p);
-    for (std::size_t r = 0; r < prices.size(); ++r)
-      if (prices[r] != 0) known_.push_back({place_of(p.rows()[r]), prices[r], lead[r]});
+    for (std::size_t r = 0; r < prices.size(); ++r)  // a price below zero is against a lower limit
+      if (prices[r] != 0) known_.push_back({place_of(p.rows()[r]), prices[r], prices[r] > 0 ? lead[r] : 0});
     std::ranges::sort(known_, {}, &known::at);
   }
 
   /// One price per row of another problem. A row mostly goes because a neighbour implies it: its price goes to the next
-  /// row of its budget, earlier or later, on the side that came nearer to that. If none did, it is the next in time.
-  /// Complexity: O((rows + prices) log rows)
+  /// row of its budget, earlier or later, on the side that came nearer to that; to the nearer in time if both sides
+  /// came equally near, or that is not known. Complexity: O((rows + prices) log rows)
   template <cost_value Cost>
   [[nodiscard]] std::vector<double> for_rows_of(const compact_problem<Cost>& p) const {
     std::vector<double> prices(p.rows().size());
@@ -67,8 +67,9 @@ class known_prices {
   using place = std::pair<std::uint32_t, std::int64_t>;  ///< budget and time
   static place place_of(const usage_row& row) { return {row.budget, row.time}; }
 
-  /// Per row, the margin by which the row before it implies it, less that of the row after it. The margin is what its
-  /// limit is higher, less what labelings can use more of it; below zero the one does not imply the other.
+  /// Per row, the margin by which the row before it implies its upper limit, less that of the row after it. The margin
+  /// is what its limit is higher, less what labelings can use more of it at most; below zero the one may not imply the
+  /// other. Zero where there is no such row, or no such limit.
   template <cost_value Cost>
   [[nodiscard]] static std::vector<double> leads(const compact_problem<Cost>& p) {
     const auto rows = p.rows();
