@@ -859,7 +859,7 @@ TEST_SUITE("plan_training") {
 
     const auto none = plan(folder, config + any_plan + " --json --memory 1000 --out " + (folder / "plan").string());
     CHECK(none.status == 1);
-    REQUIRE(is_one_line(none.err));
+    REQUIRE(is_one_line(none.complaints()));
     const auto held = static_cast<double>(whole(object_of(none.out), "peak_bytes"));
     const double state = real(object_of(none.out), "optimizer_bytes");
     const std::string told = "plan_training: " + config + ": no plan within the " + shardweave::size_text(1000.0) +
@@ -900,7 +900,7 @@ TEST_SUITE("plan_training") {
 
     const auto none = plan(folder, line + "1000000");
     CHECK(none.status == 1);
-    CHECK(none.err.starts_with("plan_training: " + config + ": budget 'device memory' at time "));
+    CHECK(none.complaints().starts_with("plan_training: " + config + ": budget 'device memory' at time "));
     CHECK(none.err.ends_with(", but its limit is 1000000\n"));
     const auto text = plan(folder, config + shape + " --memory-budget 1000000000");
     CHECK(text.out.find("\nPlacing counts ") != std::string::npos);
@@ -1114,7 +1114,7 @@ TEST_SUITE("plan_training") {
       CAPTURE(annotation);
       const auto run = plan(folder, line + "--annotate '" + annotation + "'");
       CHECK(run.status != 0);
-      CHECK(run.err.starts_with("plan_training: --annotate: "));
+      CHECK(run.complaints().starts_with("plan_training: --annotate: "));
       CHECK_MESSAGE(run.err.find(why) != std::string::npos, run.err);
     }
   }
@@ -1211,8 +1211,8 @@ TEST_SUITE("plan_training") {
     const std::string config = folder.write("tiny.json", tiny).string();
     const auto run = plan(folder, config + " --mesh 4x2 --sequence 3 --batch 3 --out " + (folder / "plan").string());
     CHECK(run.status == 1);
-    REQUIRE(is_one_line(run.err));
-    CHECK(run.err.starts_with("plan_training: " + config + ": "));
+    REQUIRE(is_one_line(run.complaints()));
+    CHECK(run.complaints().starts_with("plan_training: " + config + ": "));
     CHECK(run.err.find("'tokens' cannot be placed S(1)R") != std::string::npos);
     CHECK(run.out.empty());
     CHECK(!fs::exists(folder / "plan"));
@@ -1223,8 +1223,8 @@ TEST_SUITE("plan_training") {
     const std::string config = folder.write("tiny.json", tiny).string();
     const auto run = plan(folder, config + shape + " --seconds 0 --out " + (folder / "plan").string());
     CHECK(run.status == 1);
-    CHECK(is_one_line(run.err));
-    CHECK(run.err.starts_with("plan_training: " + config + ": "));
+    CHECK(is_one_line(run.complaints()));
+    CHECK(run.complaints().starts_with("plan_training: " + config + ": "));
     CHECK(!fs::exists(folder / "plan"));
   }
 
@@ -1281,8 +1281,8 @@ TEST_SUITE("plan_training") {
       CAPTURE(arguments);
       const auto run = plan(folder, arguments + " --json --out " + (folder / "plan").string());
       CHECK(run.status == 2);
-      CHECK_MESSAGE(is_one_line(run.err), run.err);
-      CHECK(run.err.starts_with("plan_training: "));
+      CHECK_MESSAGE(is_one_line(run.complaints()), run.err);
+      CHECK(run.complaints().starts_with("plan_training: "));
       CHECK_MESSAGE(run.err.find(culprit) != std::string::npos, run.err);
       CHECK(run.out.empty());
       CHECK(!fs::exists(folder / "plan"));
@@ -1292,8 +1292,8 @@ TEST_SUITE("plan_training") {
       CAPTURE(where);
       const auto run = plan(folder, good + any_plan + " --out " + where);
       CHECK(run.status == 2);
-      CHECK_MESSAGE(is_one_line(run.err), run.err);
-      CHECK(run.err.starts_with("plan_training: "));
+      CHECK_MESSAGE(is_one_line(run.complaints()), run.err);
+      CHECK(run.complaints().starts_with("plan_training: "));
       CHECK(run.err.find(file) != std::string::npos);
       CHECK(run.out.empty());
     }
@@ -1308,7 +1308,7 @@ TEST_SUITE("plan_training") {
     fs::create_directories(folder / "plan/trace.json");  // a folder in the way of the last file
     const auto run = plan(folder, config + any_plan + " --out " + (folder / "plan").string());
     CHECK(run.status == 2);
-    CHECK(is_one_line(run.err));
+    CHECK(is_one_line(run.complaints()));
     CHECK(run.err.find("trace.json: cannot be opened for writing") != std::string::npos);
     CHECK(names_in(folder / "plan") == std::set<std::string>{"trace.json"});
     fs::remove(folder / "plan/trace.json");

@@ -102,7 +102,7 @@ class dual_ascent {
   /// the label's excess in the next one. The excess counts in full only if the messages of both directions belong to
   /// the present unary costs, so two passes go before.
   /// \param earned  the constant part of the prices in unary costs, which is subtracted from every bound
-  /// \param bound   raised to what the passes prove
+  /// \param bound   raised to what the passes prove; no label has a lower one
   [[nodiscard]] std::vector<double> label_bounds(double earned, double& bound) {
     forward();
     double reached = backward() - earned;
@@ -114,6 +114,7 @@ class dual_ascent {
       reached = next;
     }
     bound = std::max(bound, reached);
+    for (double& of_label : result) of_label = std::max(of_label, bound);
     return result;
   }
   /// The largest change of a message in the last pass.

@@ -169,9 +169,10 @@ class price_ascent {
     std::vector<double> slope = prices_.slope(labels_);
     for (std::size_t r = 0; r < is_taken_.size(); ++r)
       if (is_taken_[r] != 0) slope[r] = 0;
-    if (rises && prices_.goes_on_along(slope)) step_ = std::min(1.0, step_growth * step_);
-    const double aim = std::isfinite(target) ? std::min(target, bound_ + 0.15 * std::abs(bound_) + 1)
-                                             : bound_ + 0.5 * std::max(std::abs(bound_), 1.0);
+    const bool is_aimed = std::isfinite(target);
+    if (is_aimed && rises && prices_.goes_on_along(slope)) step_ = std::min(1.0, step_growth * step_);
+    const double aim = is_aimed ? std::min(target, bound_ + 0.15 * std::abs(bound_) + 1)
+                                : bound_ + 0.5 * std::max(std::abs(bound_), 1.0);
     prices_.follow(slope, newest_, step_ * std::max(aim - bound_, 1e-4 * std::abs(aim)));
     return step_ > least_step;
   }
