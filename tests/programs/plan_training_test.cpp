@@ -867,7 +867,7 @@ TEST_SUITE("plan_training") {
                              ", " + shardweave::size_text(held + state - 1000) + " more (" +
                              shardweave::size_text(held) + " at the peak of its timeline, " +
                              shardweave::size_text(state) + " of optimizer state); whatever it makes again, it needs ";
-    REQUIRE(none.err.starts_with(told));
+    REQUIRE(none.complaints().starts_with(told));
     CHECK(none.err.ends_with(" at least\n"));
     // the least is told in MiB: with a hundredth more there is a plan
     const auto least = static_cast<std::int64_t>((std::stod(none.err.substr(told.size())) + 0.01) * 1024 * 1024);
