@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -172,8 +173,13 @@ class dual_ascent {
       const auto is_infinite = [](double m) { return !std::isfinite(m); };
       if (std::any_of(messages_.begin(), messages_.end(), is_infinite)) {
         std::replace_if(messages_.begin(), messages_.end(), is_infinite, 0.0);
-        forward();
-        backward();
+        // what they proved comes back by and by
+        double reached = -infinity;
+        for (std::size_t passes = 0; passes < most_to_settle; ++passes) {
+          forward();
+          const double before = std::exchange(reached, backward());
+          if (reached - before <= least_to_settle * std::abs(reached)) break;
+        }
       }
     }
     forward();
@@ -241,6 +247,8 @@ class dual_ascent {
     std::uint32_t factor, member;
   };
   static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr std::size_t most_to_settle = 60;  ///< pairs of passes of `settle`: the rest falls by a third in each
+  static constexpr double least_to_settle = 1e-6;    ///< relative rise of the bound by such a pair for another
   /// Whether every label is a class of its own, in order.
   template <class Classes>
   static bool is_identity(const Classes& classes) {
