@@ -247,8 +247,9 @@ class dual_ascent {
     std::uint32_t factor, member;
   };
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  static constexpr std::size_t most_to_settle = 60;  ///< pairs of passes of `settle`: the rest falls by a third in each
-  static constexpr double least_to_settle = 1e-6;    ///< relative rise of the bound by such a pair for another
+  static constexpr std::size_t most_to_settle =
+      60;  ///< pairs of passes of `settle`: what is missing may fall by no more than a third in each
+  static constexpr double least_to_settle = 1e-6;  ///< relative rise of the bound by such a pair for another
   /// Whether every label is a class of its own, in order.
   template <class Classes>
   static bool is_identity(const Classes& classes) {

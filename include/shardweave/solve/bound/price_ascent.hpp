@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
+#include <shardweave/solve/bound/detail/known_prices.hpp>
 #include <shardweave/solve/bound/dual_ascent.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/bound/row_prices.hpp>
@@ -169,7 +170,7 @@ class price_ascent {
     std::vector<double> slope = prices_.slope(labels_);
     for (std::size_t r = 0; r < is_taken_.size(); ++r)
       if (is_taken_[r] != 0) slope[r] = 0;
-    const bool is_aimed = std::isfinite(target);
+    const bool is_aimed = std::isfinite(target);  // what is aimed at otherwise is a guess
     if (is_aimed && rises && prices_.goes_on_along(slope)) step_ = std::min(1.0, step_growth * step_);
     const double aim = is_aimed ? std::min(target, bound_ + 0.15 * std::abs(bound_) + 1)
                                 : bound_ + 0.5 * std::max(std::abs(bound_), 1.0);

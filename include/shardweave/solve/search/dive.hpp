@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/restrict.hpp>
-#include <shardweave/solve/bound/detail/ascent_memory.hpp>
+#include <shardweave/solve/bound/detail/known_prices.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/conclude.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/compact_problem.hpp>
-#include <shardweave/solve/bound/detail/ascent_memory.hpp>
+#include <shardweave/solve/bound/detail/known_prices.hpp>
 #include <shardweave/solve/bound/savings_ascent.hpp>
 
 #include <span>
