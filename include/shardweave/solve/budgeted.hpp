@@ -26,6 +26,7 @@ namespace shardweave::inline v0 {
 ///
 /// Without rows it is `trws`. The bound comes close to that of the linear relaxation with budgets; if `steps` did not
 /// end the search, the remaining gap is that of the relaxation, and `branch_and_bound` can close it.
+/// Complexity: at most `steps` steps of `price_ascent`
 struct budgeted {
   static constexpr std::string_view name = "budgeted";
   static constexpr solver_abilities abilities{.budgets = true};

@@ -41,6 +41,8 @@ namespace shardweave::inline v0 {
 /// `bounding.most_steps` and `rounds`. With a time limit, two threads and budgets, the second thread only raises the
 /// bound and removes labels; the answer then depends on timing, and a stop request may wait for a round of removal
 /// (below a second with 70,000 labels).
+/// Complexity: per round a dive, `merges` smaller ones, `windows` runs of the solver of windows, and as many steps of
+/// `price_ascent` as are left of its share of the time
 class guided_search {
  public:
   static constexpr std::string_view name = "guided_search";
@@ -61,7 +63,7 @@ class guided_search {
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
-  static constexpr double ascent_share = 0.25;  ///< of the time, at most, before the first dive, and in all later on
+  static constexpr double ascent_share = 0.25;  ///< of the time, at most; and after a dive no longer than all so far
   /// Of the ascent between dives, where `ascent_share` is used up or there is no time limit: half and twice change no
   /// answer.
   static constexpr std::size_t steps_between = 100;
@@ -169,13 +171,15 @@ class guided_search {
         for (std::size_t i = 0; i < with_.merges; ++i) merge();
         look_around();
         if (side_.exchange()) side_.report();
-        side_.close_in();
-        const double share = ascent_share * side_.limit().elapsed() - side_.climbing_seconds();
+        const double so_far = side_.limit().elapsed();
+        const double share = std::min(ascent_share * control_.seconds - side_.climbing_seconds(), so_far);
         if (is_timed() && share > 0) {
-          side_.climb(std::numeric_limits<std::size_t>::max(), side_.limit().elapsed() + share);
+          side_.climb(std::numeric_limits<std::size_t>::max(), so_far + share);
         } else {
           side_.climb(steps_between, std::numeric_limits<double>::infinity());
         }
+        look_up();
+        side_.close_in();
       }
     }
 
@@ -192,11 +196,17 @@ class guided_search {
 
     [[nodiscard]] bool is_timed() const { return std::isfinite(control_.seconds); }
 
+    /// Takes the guide of the next dives from the ascent on the whole problem, as long as that is the one that goes on.
+    void look_up() {
+      if (p_.size() == 0 || side_.is_over()) return;
+      if (!guide_.label_bounds.empty() && (!side_.rest().is_whole() || guided_at_ == side_.steps())) return;
+      guide_ = side_.rest().ascent_on_whole().guide();
+      guided_at_ = side_.steps();
+    }
+
     void go_down() {
       if (side_.is_over() || p_.size() == 0) return;
-      if (guide_.label_bounds.empty() || (side_.rest().is_whole() && guided_at_ != side_.steps()))
-        guide_ = side_.rest().ascent_on_whole().guide();
-      guided_at_ = side_.steps();
+      look_up();
       side_.rest().forget_ascent_on_whole();  // the guide is made, or will not be made again
       const bool stays_near = side_.best().is_known() && random_.chance(near);
       const double share = draw_share();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/placement/constraints.hpp>
 #include <shardweave/solve/linear/detail/relaxation.hpp>
 #include <shardweave/solve/linear/detail/savings_relaxation.hpp>
 #include <shardweave/solve/solver.hpp>
@@ -25,6 +26,7 @@ namespace shardweave::inline v0 {
 /// tolerance are cut off by a cover row, and the backend runs again.
 ///
 /// Savings are columns too, and the chains of computation behind them rows (`budget_chains`).
+/// Complexity: exponential; that of an integer program with one column per label and pair of classes that is left
 template <class Backend>
 struct ilp {
   static_assert(integer_backend<Backend>,
@@ -125,7 +127,8 @@ struct ilp {
     const std::size_t known = covers.size();
     const std::vector<double> used = p.usage(labels);
     for (std::size_t r = 0; r < used.size(); ++r) {
-      const bool above = used[r] > p.rows()[r].high + 1e-6, below = used[r] < p.rows()[r].low - 1e-6;
+      const bool above = used[r] > p.rows()[r].high + budget_tolerance,
+                 below = used[r] < p.rows()[r].low - budget_tolerance;
       if (!above && !below) continue;
       cover c{{}, 0};
       for (std::size_t x = 0; x < p.size(); ++x) {

@@ -49,6 +49,7 @@ struct window_search : branch_and_bound {
 /// present labels, then means of these and of those for answers that were no better. An answer is accepted if costs
 /// less savings, computed exactly, do not increase. A solver that counts savings itself gets the window unchanged.
 /// Source: P. Shaw, Using constraint programming and local search methods to solve vehicle routing problems, CP 1998.
+/// Complexity: per window O(labels + edges + usage amounts) to restrict the problem, and one call of `S`
 template <class S = window_search>
 class large_neighbourhood {
  public:

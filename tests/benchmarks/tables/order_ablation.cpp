@@ -28,12 +28,14 @@ struct settings {
   sw::search<> improve{.changes = 3000, .runs = 12, .rebucket = true};
   sw::makespan_bound_options bound;
 
+  /// What is meant where a graph's largest collective does not ask for more.
+  sw::bytes in_flight() const { return order.in_flight.value_or(sw::gibibytes(2)); }
   /// The same for graphs that are smaller by so much.
   void scale_down(std::int64_t sizes, std::size_t counts) {
     merge.fsdp_only = merge.fsdp_only.value_or(false);
     merge.cap = merge.cap / sizes;
     for (sw::bytes& cap : caps) cap = cap / sizes;
-    order.in_flight = order.in_flight / (sizes * 10);
+    order.in_flight = in_flight() / (sizes * 10);
     order.compute_ahead /= counts;
   }
 };
@@ -49,8 +51,8 @@ constexpr change changes[] = {
     {"greedy::cap doubled", [](settings& s) { s.merge.cap = s.merge.cap * 2; }},
     {"greedy::needs_gain off", [](settings& s) { s.merge.needs_gain = false; }},
     {"greedy::fsdp_only off", [](settings& s) { s.merge.fsdp_only = false; }},
-    {"prefetch::in_flight halved", [](settings& s) { s.order.in_flight = s.order.in_flight / 2; }},
-    {"prefetch::in_flight doubled", [](settings& s) { s.order.in_flight = s.order.in_flight * 2; }},
+    {"prefetch::in_flight halved", [](settings& s) { s.order.in_flight = s.in_flight() / 2; }},
+    {"prefetch::in_flight doubled", [](settings& s) { s.order.in_flight = s.in_flight() * 2; }},
     {"prefetch::compute_ahead a quarter", [](settings& s) { s.order.compute_ahead /= 4; }},
     {"prefetch::compute_ahead halved", [](settings& s) { s.order.compute_ahead /= 2; }},
     {"prefetch::compute_ahead doubled", [](settings& s) { s.order.compute_ahead *= 2; }},
@@ -144,7 +146,7 @@ int main(int argc, char** argv) {
     if (tables::short_name(file).find("derived") == std::string::npos) captured.push_back(sw::read_task_graph(file));
   if (!captured.empty()) rows(std::to_string(captured.size()) + " captured", captured, false);
   if (!asked.asks_for("random")) return 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed)
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed)
     drawn.push_back(random_tasks(seed, {.blocks = 20 + seed % 10 * 20, .groups = 1 + seed % 3}));
-  rows("200 random", drawn, true);
+  rows("1,000 random", drawn, true);
 }

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
     for (const bool by_size : {true, false})
       out.row(tables::short_name(file), [&] {
         const sw::task_graph g = sw::read_task_graph(file);
-        std::vector<std::string> cells = {by_size ? "by size (412)" : "by span (481)"};
+        std::vector<std::string> cells = {by_size ? "by size" : "by span"};
         for (const std::size_t ahead : {5U, 10U, 25U, 50U, 100U, 200U}) {
           sw::overlap_passes passes =
               by_size ? sw::autoparallel_size_buckets::passes() : sw::autoparallel_span_buckets::passes();

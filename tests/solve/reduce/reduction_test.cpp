@@ -91,6 +91,32 @@ TEST_SUITE("reduction rules") {
     }
     CHECK(rows > 500);
   }
+  TEST_CASE("a row goes where another one of its budget leaves it room for all that can be used more") {
+    constexpr double none = -std::numeric_limits<double>::infinity();
+    // in row 0 the first variable, in row 1 the second one, too
+    const auto rows_left = [](double first, double second, double most, std::uint32_t budget = 0, double low = none) {
+      sw::compact_builder<double> builder;
+      for (int x = 0; x < 2; ++x) builder.add_variable(std::vector<double>{0, 0});
+      builder.add_row({.high = first, .budget = 0, .time = 0});
+      builder.add_row({.low = low, .high = second, .budget = budget, .time = 1});
+      builder.add_segment(0, {0, 2, {0, 6}});
+      builder.add_segment(1, {1, 2, {0, most}});
+      working p(builder.build());
+      REQUIRE(usage_of(p).tidy());
+      std::vector<std::int64_t> times;
+      for (const sw::usage_row& row : p.rows) times.push_back(row.time);
+      return times;
+    };
+    using times = std::vector<std::int64_t>;
+    CHECK(rows_left(5, 7, 2) == times{0});     // 5 and 2 are 7
+    CHECK(rows_left(5, 6, 2) == times{0, 1});  // neither implies the other
+    CHECK(rows_left(5, 5, 2) == times{1});     // less is used in row 0
+    CHECK(rows_left(5.5, 7, 2) == times{0});   // whole amounts within 5.5 are within 5
+    CHECK(rows_left(5, 7, 2, 1) == times{0, 1});
+    CHECK(rows_left(5, 7, 2, 0, 1) == times{0, 1});
+    CHECK(rows_left(5, 6.5, 1.5) == times{0, 1});  // as near as that fractions may be summed otherwise
+    CHECK(rows_left(5, 6.6, 1.5) == times{0});
+  }
   TEST_CASE("usage that no labeling can keep is found") {
     sw::compact_builder<double> builder;
     builder.add_variable(std::vector<double>{0, 0});

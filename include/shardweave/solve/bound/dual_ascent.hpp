@@ -23,8 +23,8 @@ namespace shardweave::inline v0 {
 ///
 /// Rows are not considered: a caller adds their prices to the unary costs. The bound of a pass is valid for the present
 /// unary costs whatever the messages are, so costs may change between passes while messages stay warm; while costs do
-/// not change, the bound never falls. Messages are stored per class of the receiver's labels, so a pass costs O(labels
-/// * degree + sum of row classes * column classes).
+/// not change, the bound never falls. Messages are stored per class of the receiver's labels.
+/// Complexity: a pass takes O(labels * degree + sum of row classes * column classes)
 ///
 /// Source: V. Kolmogorov, Convergent tree-reweighted message passing for energy minimization, PAMI 28 (2006).
 template <cost_value Cost>

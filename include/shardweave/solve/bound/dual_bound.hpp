@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/constraints.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -201,8 +202,8 @@ class reparametrization {
       before[r + 1] = before[r] + of_row;
       all_prices += std::abs(of_row);
       // usage counts as within a limit up to the tolerance of budgets
-      if (of_row > 0) count(-static_cast<long double>(of_row) * (p_.rows()[r].high + tolerance));
-      if (of_row < 0) count(-static_cast<long double>(of_row) * (p_.rows()[r].low - tolerance));
+      if (of_row > 0) count(-static_cast<long double>(of_row) * (p_.rows()[r].high + budget_tolerance));
+      if (of_row < 0) count(-static_cast<long double>(of_row) * (p_.rows()[r].low - budget_tolerance));
     }
     unary_.reserve(p_.total_labels());
     for (std::size_t x = 0; x < p_.size(); ++x) {
@@ -268,7 +269,6 @@ class reparametrization {
           f(i, j, static_cast<long double>(t.class_cost(i, j)) + row[i] + column[j]);
   }
 
-  static constexpr double tolerance = 1e-6;  ///< as `compact_problem::keeps_rows`
   const compact_problem<Cost>& p_;
   presence present_;
   std::vector<std::size_t> offsets_;

@@ -137,6 +137,7 @@ class price_ascent {
   /// One sweep, and one step of the prices.
   /// \param target  the incumbent's cost, or an estimate, for Polyak's step length
   /// \returns whether another step may still gain
+  /// Complexity: two passes of message passing, and O(rows + usage amounts)
   bool step(double target) {
     if (warmed_ < warm_up) {
       ++warmed_;

@@ -2,12 +2,14 @@
 
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost.hpp>
+#include <shardweave/solve/detail/usage_changes.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -25,36 +27,38 @@ class known_prices {
   template <cost_value Cost>
   known_prices(const compact_problem<Cost>& p, std::span<const double> prices) {
     if (std::ranges::all_of(prices, [](double price) { return price == 0; })) return;
-    const std::vector<double> lead = leads(p);
-    for (std::size_t r = 0; r < prices.size(); ++r)  // a price below zero is against a lower limit
-      if (prices[r] != 0) known_.push_back({place_of(p.rows()[r]), prices[r], prices[r] > 0 ? lead[r] : 0});
+    const std::vector<std::uint32_t> heir = heirs(p);
+    for (std::size_t r = 0; r < prices.size(); ++r)
+      if (prices[r] != 0)  // a price below zero is against a lower limit
+        known_.push_back({place_of(p.rows()[r]), place_of(p.rows()[prices[r] > 0 ? heir[r] : r]), prices[r]});
     std::ranges::sort(known_, {}, &known::at);
   }
 
-  /// One price per row of another problem. A row mostly goes because a neighbour implies it: its price goes to the next
-  /// row of its budget, earlier or later, on the side that came nearer to that; to the nearer in time if both sides
-  /// came equally near, or that is not known. Complexity: O((rows + prices) log rows)
+  /// One price per row of another problem. A row mostly goes because another one implies it, to which its price goes;
+  /// if that is gone, too, or not known, to the nearest row of the budget in time, the later of two. Complexity:
+  /// O((rows + prices) log rows)
   template <cost_value Cost>
   [[nodiscard]] std::vector<double> for_rows_of(const compact_problem<Cost>& p) const {
     std::vector<double> prices(p.rows().size());
     std::vector<std::pair<place, std::size_t>> rows;
     for (std::size_t r = 0; r < prices.size(); ++r) rows.emplace_back(place_of(p.rows()[r]), r);
     std::sort(rows.begin(), rows.end());
-    for (const auto& [at, price, lead] : known_) {
-      const auto after = std::lower_bound(rows.begin(), rows.end(), std::pair(at, std::size_t{0}));
-      if (after != rows.end() && after->first == at) {
-        prices[after->second] += price;
-        continue;
-      }
+    const auto from = [&](place at) {
+      return std::lower_bound(rows.begin(), rows.end(), std::pair(at, std::size_t{0}));
+    };
+    const auto nearest = [&](place at) {
+      const auto after = from(at);
       const bool has_after = after != rows.end() && after->first.first == at.first;
       const bool has_before = after != rows.begin() && std::prev(after)->first.first == at.first;
-      if (!has_after && !has_before) continue;
-      bool takes_after = !has_before;
-      if (has_after && has_before) {
-        const auto later = after->first.second - at.second, earlier = at.second - std::prev(after)->first.second;
-        takes_after = lead != 0 ? lead < 0 : later <= earlier;
-      }
-      prices[(takes_after ? after : std::prev(after))->second] += price;
+      if (!has_before) return has_after ? after : rows.end();
+      const auto before = std::prev(after);
+      return has_after && after->first.second - at.second <= at.second - before->first.second ? after : before;
+    };
+    const auto is_at = [&](auto row, place at) { return row != rows.end() && row->first == at; };
+    for (const auto& [at, heir, price] : known_) {
+      auto to = nearest(at);
+      if (!is_at(to, at) && is_at(from(heir), heir)) to = from(heir);
+      if (to != rows.end()) prices[to->second] += price;
     }
     return prices;
   }
@@ -65,46 +69,29 @@ class known_prices {
   using place = std::pair<std::uint32_t, std::int64_t>;  ///< budget and time
   static place place_of(const usage_row& row) { return {row.budget, row.time}; }
 
-  /// Per row, the margin by which the row before it implies its upper limit, less that of the row after it. The margin
-  /// is what its limit is higher, less what labelings can use more of it at most; below zero the one may not imply the
-  /// other. Zero where there is no such row, or no such limit.
+  /// Per row, the one whose upper limit implies the least limit on its usage; the row itself where there is none, or
+  /// one on each side.
   template <cost_value Cost>
-  [[nodiscard]] static std::vector<double> leads(const compact_problem<Cost>& p) {
-    const auto rows = p.rows();
-    std::vector<double> rise(rows.size() + 1), fall(rows.size() + 1);  // at most, from each row to the next
-    const auto step = [&](std::uint32_t r, std::span<const double> from, std::span<const double> to) {
-      double most = -std::numeric_limits<double>::infinity(), least = -most;
-      for (std::size_t l = 0; l < std::max(from.size(), to.size()); ++l) {
-        const double change = (to.empty() ? 0 : to[l]) - (from.empty() ? 0 : from[l]);
-        most = std::max(most, change);
-        least = std::min(least, change);
-      }
-      rise[r] += most;
-      fall[r] -= least;
+  [[nodiscard]] static std::vector<std::uint32_t> heirs(const compact_problem<Cost>& p) {
+    usage_changes changes(p.rows().size());
+    for (std::uint32_t x = 0; x < p.size(); ++x) changes.add(p.segments(x));
+    std::vector<std::uint32_t> heir(p.rows().size());
+    std::iota(heir.begin(), heir.end(), 0U);
+    std::vector<double> least(heir.size(), std::numeric_limits<double>::infinity());
+    const auto note = [&](std::uint32_t r, const implied_limit& implied) {
+      if (implied.value() <= least[r]) heir[r] = implied.value() < least[r] ? implied.by : r;
+      least[r] = std::min(least[r], implied.value());
+      return p.rows()[r].high;
     };
-    for (std::uint32_t x = 0; x < p.size(); ++x) {
-      const usage_segment* last = nullptr;
-      for (const usage_segment& s : p.segments(x)) {
-        const bool joins = last != nullptr && last->end == s.begin;
-        if (last != nullptr && !joins) step(last->end, last->usage, {});
-        step(s.begin, joins ? std::span<const double>(last->usage) : std::span<const double>(), s.usage);
-        last = &s;
-      }
-      if (last != nullptr) step(last->end, last->usage, {});
-    }
-    std::vector<double> result(rows.size());
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      if (r == 0 || r + 1 == rows.size() || rows[r - 1].budget != rows[r + 1].budget) continue;
-      const double lead = (rows[r + 1].high + fall[r + 1]) - (rows[r - 1].high + rise[r]);
-      if (std::isfinite(lead)) result[r] = lead;
-    }
-    return result;
+    changes.forward(p.rows(), note);
+    changes.backward(p.rows(), note);
+    return heir;
   }
 
   struct known {
     place at;
+    place heir;  ///< see `heirs`
     double price;
-    double lead;  ///< see `leads`
   };
   std::vector<known> known_;
 };

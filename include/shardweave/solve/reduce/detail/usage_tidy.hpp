@@ -2,6 +2,7 @@
 
 #include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/constraints.hpp>
+#include <shardweave/solve/detail/usage_changes.hpp>
 #include <shardweave/solve/reduce/detail/mutable_problem.hpp>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace shardweave::inline v0::detail {
 
 /// Normal form of usage, without a change of what is feasible: segments of a variable are disjoint, the least
 /// usage of each is zero (what is always used is taken off the limits of its rows), and no row is left that no
-/// labeling can break or that a neighbouring row implies.
+/// labeling can break or that another row of its budget implies.
 template <cost_value Cost>
 class usage_tidy {
  public:
@@ -57,11 +58,11 @@ class usage_tidy {
   bool tidy() {
     if (p_.rows.empty()) return true;
     range_sums of_most(p_.rows.size());
-    std::vector<bool> rises(p_.rows.size() + 1), falls(p_.rows.size() + 1);
+    usage_changes changes(p_.rows.size());
     for (auto& v : p_.variables) {
       if (!v.alive || v.segments.empty()) continue;
       tidy_segments(v);
-      mark_changes(v.segments, rises, falls);
+      changes.add(v.segments);
       for (const usage_segment& s : v.segments) {
         of_most.add(s.begin, s.end, *std::max_element(s.usage.begin(), s.usage.end()));
       }
@@ -77,7 +78,7 @@ class usage_tidy {
       if (row.high < -tolerance || most[r] < row.low - tolerance) feasible = false;
       binds[r] = most[r] > row.high || row.low > 0;
     }
-    drop_implied(binds, rises, falls);
+    drop_implied(binds, changes);
     renumber(binds);
     return feasible;
   }
@@ -173,44 +174,20 @@ class usage_tidy {
     segments.resize(kept);
   }
 
-  /// Marks where usage of some label becomes more, or less, than in the row before.
-  static void mark_changes(const std::vector<usage_segment>& segments, std::vector<bool>& rises,
-                           std::vector<bool>& falls) {
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-      const usage_segment& s = segments[i];
-      if (i > 0 && segments[i - 1].end == s.begin) {
-        for (std::size_t l = 0; l < s.usage.size(); ++l) {
-          if (s.usage[l] > segments[i - 1].usage[l]) rises[s.begin] = true;
-          if (s.usage[l] < segments[i - 1].usage[l]) falls[s.begin] = true;
-        }
-      } else {
-        rises[s.begin] = true;
-      }
-      if (i + 1 == segments.size() || segments[i + 1].begin != s.end) falls[s.end] = true;
-    }
-  }
-
-  /// Drops rows without a lower limit that the nearest kept row before or after them implies: its limit is no larger,
-  /// and no label uses less in it.
-  void drop_implied(std::vector<bool>& binds, const std::vector<bool>& rises, const std::vector<bool>& falls) const {
-    const auto scan = [&](auto at, const std::vector<bool>& against, std::size_t boundary_shift) {
-      std::size_t kept = p_.rows.size();  // the last row that still stands
-      bool broken = false;                // some usage is less in `kept` than in a row since
-      for (std::size_t i = 0; i < p_.rows.size(); ++i) {
-        const std::size_t r = at(i);
-        if (i > 0) broken = broken || against[r + boundary_shift];
-        if (!binds[r]) continue;
-        const bool plain = p_.rows[r].low == -infinity;
-        if (kept < p_.rows.size() && !broken && plain && p_.rows[r].high >= p_.rows[kept].high) {
-          binds[r] = false;
-        } else {
-          kept = r;
-          broken = false;
-        }
-      }
+  /// Drops rows without a lower limit that rows of their budget before or after them imply.
+  void drop_implied(std::vector<bool>& binds, const usage_changes& changes) const {
+    const auto drop = [&](std::uint32_t r, const implied_limit& implied) {
+      if (!binds[r]) return infinity;
+      const usage_row& row = p_.rows[r];
+      const bool is_whole = rounding_of(row.budget) == 0;  // and summed exactly
+      const double rounding = is_whole || implied.rise == 0 ? 0 : 1e-9 * std::abs(implied.value());
+      if (row.low > -infinity || implied.value() + rounding > row.high)
+        return is_whole ? std::floor(row.high + budget_tolerance) : row.high;
+      binds[r] = false;
+      return infinity;
     };
-    scan([](std::size_t i) { return i; }, rises, 0);                                  // implied by the row before
-    scan([last = p_.rows.size() - 1](std::size_t i) { return last - i; }, falls, 1);  // implied by the row after
+    changes.forward(p_.rows, drop);
+    changes.backward(p_.rows, drop);  // a row that went implies nothing
   }
 
   /// Removes the rows that do not bind.
