@@ -43,8 +43,9 @@ namespace shardweave::inline v0 {
 /// programming, Math. Programming Study 2 (1974).
 ///
 /// An iteration (`solve_control::iterations`) is a step of the ascent.
-/// Complexity: exponential without a limit; a node takes reductions and up to `node_steps` steps of `price_ascent`
-/// after each, of what is left there. An open node keeps its labels, prices and messages.
+/// Complexity: exponential without a limit; a node takes reductions, up to `node_steps` steps of `price_ascent` after
+/// each (`root_steps` at the root), and an elimination if its factors are small. An open node keeps its labels, prices
+/// and messages.
 class branch_and_bound {
  public:
   static constexpr std::string_view name = "branch_and_bound";

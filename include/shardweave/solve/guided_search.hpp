@@ -41,8 +41,9 @@ namespace shardweave::inline v0 {
 /// `bounding.most_steps` and `rounds`. With a time limit, two threads and budgets, the second thread only raises the
 /// bound and removes labels; the answer then depends on timing, and a stop request may wait for a round of removal
 /// (below a second with 70,000 labels).
-/// Complexity: per round a dive, `merges` smaller ones, `windows` runs of the solver of windows, and as many steps of
-/// `price_ascent` as are left of its share of the time
+/// Complexity: per round a dive, `merges` smaller ones, `windows` runs of the solver of windows, steps of
+/// `price_ascent` (100 without a time limit, and with one until they have had a quarter of it, then 100), and up to
+/// `bounding.closing_steps` with a reduction for each removal of labels
 class guided_search {
  public:
   static constexpr std::string_view name = "guided_search";
@@ -63,7 +64,7 @@ class guided_search {
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
-  static constexpr double ascent_share = 0.25;  ///< of the time, at most; and after a dive no longer than all so far
+  static constexpr double ascent_share = 0.25;  ///< of the time; after a dive no longer at once than all so far
   /// Of the ascent between dives, where `ascent_share` is used up or there is no time limit: half and twice change no
   /// answer.
   static constexpr std::size_t steps_between = 100;
@@ -205,8 +206,9 @@ class guided_search {
     }
 
     void go_down() {
-      if (side_.is_over() || p_.size() == 0) return;
+      if (side_.is_over()) return;
       look_up();
+      if (guide_.label_bounds.empty()) return;
       side_.rest().forget_ascent_on_whole();  // the guide is made, or will not be made again
       const bool stays_near = side_.best().is_known() && random_.chance(near);
       const double share = draw_share();

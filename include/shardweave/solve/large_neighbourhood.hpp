@@ -49,7 +49,8 @@ struct window_search : branch_and_bound {
 /// present labels, then means of these and of those for answers that were no better. An answer is accepted if costs
 /// less savings, computed exactly, do not increase. A solver that counts savings itself gets the window unchanged.
 /// Source: P. Shaw, Using constraint programming and local search methods to solve vehicle routing problems, CP 1998.
-/// Complexity: per window O(labels + edges + usage amounts) to restrict the problem, and one call of `S`
+/// Complexity: per window a restriction of the problem, which is linear in its size, and a call of `S`; with savings
+/// up to three calls
 template <class S = window_search>
 class large_neighbourhood {
  public:

@@ -24,7 +24,8 @@ namespace shardweave::inline v0 {
 ///
 /// Rows are priced together with the chain. Without savings it is `budgeted`. Without a time limit it ends after
 /// `nodes`.
-/// Complexity: exponential without a limit; a node takes up to `node_steps` steps of `savings_ascent`
+/// Complexity: exponential without a limit; a node takes up to `node_steps` steps of `savings_ascent`, the root up to
+/// `root_steps`
 struct overlapped {
   static constexpr std::string_view name = "overlapped";
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};

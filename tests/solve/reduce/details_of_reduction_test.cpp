@@ -374,12 +374,12 @@ TEST_SUITE("detail::usage_tidy") {
     builder.add_segment(0, {0, 3, {0, 12}});
     sw::detail::mutable_problem<double> p(builder.build());
     sw::detail::usage_tidy<double> usage(p);
-    usage.take_from_rows({1, 3, {}}, 1.5);
+    usage.take_from_rows({1, 3, {}}, 1);
     usage.take_from_rows({1, 2, {}}, 2);
     for (int round = 0; round < 2; ++round) {
       CHECK(usage.tidy());
       REQUIRE(p.rows.size() == 3);
-      const double taken[] = {0, 3.5, 1.5};
+      const double taken[] = {0, 3, 1};
       for (std::size_t r = 0; r < 3; ++r) {
         CHECK(p.rows[r].high == 10 - taken[r]);
         CHECK(p.rows[r].low == 2 - taken[r]);

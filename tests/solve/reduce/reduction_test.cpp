@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -92,9 +93,9 @@ TEST_SUITE("reduction rules") {
     CHECK(rows > 500);
   }
   TEST_CASE("a row goes where another one of its budget leaves it room for all that can be used more") {
-    constexpr double none = -std::numeric_limits<double>::infinity();
     // in row 0 the first variable, in row 1 the second one, too
-    const auto rows_left = [](double first, double second, double most, std::uint32_t budget = 0, double low = none) {
+    const auto rows_left = [](double first, double second, double most, std::uint32_t budget = 0,
+                              double low = -std::numeric_limits<double>::infinity()) {
       sw::compact_builder<double> builder;
       for (int x = 0; x < 2; ++x) builder.add_variable(std::vector<double>{0, 0});
       builder.add_row({.high = first, .budget = 0, .time = 0});
@@ -116,6 +117,13 @@ TEST_SUITE("reduction rules") {
     CHECK(rows_left(5, 7, 2, 0, 1) == times{0, 1});
     CHECK(rows_left(5, 6.5, 1.5) == times{0, 1});  // as near as that fractions may be summed otherwise
     CHECK(rows_left(5, 6.6, 1.5) == times{0});
+    CHECK(rows_left(5, 5, 0) == times{0});  // one of two that imply each other
+    const double nearly = std::nextafter(5.0, 0.0);  // 5, within the tolerance
+    CHECK(rows_left(nearly, 5, 0) == times{0});
+    CHECK(rows_left(5, nearly, 0) == times{0});
+    constexpr double large = 0x1p53;  // from here on a sum may be less than it is: 5 and 2^53 + 1
+    CHECK(rows_left(5, large + 4, large) == times{0, 1});
+    CHECK(rows_left(5, 1.1 * large, large) == times{0});
   }
   TEST_CASE("usage that no labeling can keep is found") {
     sw::compact_builder<double> builder;

@@ -394,6 +394,21 @@ TEST_SUITE("detail::known_prices") {
     CHECK(prices_without_the_middle(at_times({5, 5, 5}, {})) == to_last);
     CHECK(prices_without_the_middle(at_times({none, none, 5}, {})) == to_last);
   }
+  TEST_CASE("the row that implies another one need not be the nearest, and implies nothing about lower limits") {
+    const auto with_limits = [](std::vector<std::pair<std::int64_t, double>> rows) {
+      sw::compact_builder<double> builder;
+      builder.add_variable(std::vector<double>{0, 1});
+      for (const auto& [time, high] : rows) builder.add_row({.low = 1, .high = high, .time = time});
+      builder.add_segment(0, {0, static_cast<std::uint32_t>(rows.size()), {4, 10}});
+      return builder.build();
+    };
+    const auto before = with_limits({{0, 4}, {10, 9}, {20, 9}, {30, 9}});
+    const auto after = with_limits({{0, 4}, {30, 9}});
+    CHECK(sw::detail::known_prices(before, std::vector<double>{1, 0, 2, 4}).for_rows_of(after) ==
+          std::vector<double>{3, 4});
+    CHECK(sw::detail::known_prices(before, std::vector<double>{1, 0, -2, 4}).for_rows_of(after) ==
+          std::vector<double>{1, 2});
+  }
 }
 
 TEST_SUITE("price_ascent") {

@@ -33,7 +33,7 @@ class usage_changes {
  public:
   explicit usage_changes(std::size_t rows) : rise_(rows + 1), fall_(rows + 1) {}
 
-  /// \param segments those of a variable, disjoint and in order
+  /// \param segments those of a variable, disjoint and in order; if they overlap, rises are only bounded from above
   /// Complexity: O(usage amounts)
   void add(std::span<const usage_segment> segments) {
     const usage_segment* last = nullptr;

@@ -36,8 +36,8 @@ namespace shardweave::inline v0 {
 /// Finds assignments of large problems with budgets in seconds, where local search finds none. They are not polished on
 /// the whole problem: use `polished` around it, or `guided_search`.
 /// Source: diving heuristics of integer programming, here on Lagrangian reduced costs.
-/// Complexity: per dive O(log labels) rounds, each a reduction, `steps` steps of `price_ascent` and O(variables) forest
-/// moves on fewer labels than the last; then `finish` on at most `small_labels`
+/// Complexity: per dive at most 30 rounds, each with reductions, `steps` steps of `price_ascent` and O(variables)
+/// forest moves on fewer labels than the last; then `finish` on at most `small_labels`
 class dive {
  public:
   static constexpr std::string_view name = "dive";

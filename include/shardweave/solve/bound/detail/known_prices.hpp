@@ -23,7 +23,7 @@ namespace shardweave::inline v0::detail {
 class known_prices {
  public:
   known_prices() = default;
-  /// Complexity: O(usage amounts + rows log rows) if any price is not zero
+  /// Complexity: O(usage amounts + rows) if any price is not zero
   template <cost_value Cost>
   known_prices(const compact_problem<Cost>& p, std::span<const double> prices) {
     if (std::ranges::all_of(prices, [](double price) { return price == 0; })) return;
@@ -31,7 +31,6 @@ class known_prices {
     for (std::size_t r = 0; r < prices.size(); ++r)
       if (prices[r] != 0)  // a price below zero is against a lower limit
         known_.push_back({place_of(p.rows()[r]), place_of(p.rows()[prices[r] > 0 ? heir[r] : r]), prices[r]});
-    std::ranges::sort(known_, {}, &known::at);
   }
 
   /// One price per row of another problem. A row mostly goes because another one implies it, to which its price goes;
@@ -57,7 +56,7 @@ class known_prices {
     const auto is_at = [&](auto row, place at) { return row != rows.end() && row->first == at; };
     for (const auto& [at, heir, price] : known_) {
       auto to = nearest(at);
-      if (!is_at(to, at) && is_at(from(heir), heir)) to = from(heir);
+      if (const auto implying = from(heir); !is_at(to, at) && is_at(implying, heir)) to = implying;
       if (to != rows.end()) prices[to->second] += price;
     }
     return prices;

@@ -21,8 +21,8 @@
 namespace shardweave::inline v0::detail {
 
 /// Normal form of usage, without a change of what is feasible: segments of a variable are disjoint, the least
-/// usage of each is zero (what is always used is taken off the limits of its rows), and no row is left that no
-/// labeling can break or that another row of its budget implies.
+/// usage of each is zero (what is always used is taken off the limits of its rows), upper limits of whole amounts are
+/// whole, and no row is left that no labeling can break or that another row of its budget implies.
 template <cost_value Cost>
 class usage_tidy {
  public:
@@ -75,6 +75,7 @@ class usage_tidy {
       const double tolerance = budget_tolerance + rounding_of(row.budget);
       row.high -= always[r];
       row.low -= always[r];
+      if (is_whole(row.budget)) row.high = std::floor(row.high + budget_tolerance);
       if (row.high < -tolerance || most[r] < row.low - tolerance) feasible = false;
       binds[r] = most[r] > row.high || row.low > 0;
     }
@@ -85,6 +86,9 @@ class usage_tidy {
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr double largest_whole = 0x1p53;  ///< sums of whole numbers below are exact
+  static constexpr double sum_rounding =
+      1e-9;  ///< of other sums of all usage in some rows, relative; with room to spare
 
   /// Calls `visit` with the budgets of the rows of a segment; rows of a budget are consecutive.
   template <class Visit>
@@ -98,9 +102,10 @@ class usage_tidy {
     const auto at = rounding_.find(budget);
     return at == rounding_.end() ? 0 : at->second;
   }
+  [[nodiscard]] bool is_whole(std::uint32_t budget) const { return !rounding_.contains(budget); }
   [[nodiscard]] bool has_fractions(const usage_segment& s) const {
     bool any = false;
-    for_each_budget(s, [&](std::uint32_t b) { any = any || rounding_.contains(b); });
+    for_each_budget(s, [&](std::uint32_t b) { any = any || !is_whole(b); });
     return any;
   }
   void note_lower_limits() {
@@ -179,10 +184,9 @@ class usage_tidy {
     const auto drop = [&](std::uint32_t r, const implied_limit& implied) {
       if (!binds[r]) return infinity;
       const usage_row& row = p_.rows[r];
-      const bool is_whole = rounding_of(row.budget) == 0;  // and summed exactly
-      const double rounding = is_whole || implied.rise == 0 ? 0 : 1e-9 * std::abs(implied.value());
-      if (row.low > -infinity || implied.value() + rounding > row.high)
-        return is_whole ? std::floor(row.high + budget_tolerance) : row.high;
+      const bool is_exact = implied.rise == 0 || (is_whole(row.budget) && implied.value() < largest_whole);
+      const double rounding = is_exact ? 0 : sum_rounding * std::abs(implied.value());
+      if (row.low > -infinity || !(implied.value() + rounding <= row.high)) return row.high;
       binds[r] = false;
       return infinity;
     };
