@@ -24,17 +24,18 @@ namespace {
 struct settings {
   sw::greedy merge;
   sw::prefetch order;
-  int halves_in_flight = 2;  ///< of what is usual
   std::vector<sw::bytes> caps = sw::benefit<>{}.caps;
   sw::search<> improve{.changes = 3000, .runs = 12, .rebucket = true};
   sw::makespan_bound_options bound;
 
+  /// What is meant where a graph's largest collective does not ask for more.
+  sw::bytes in_flight() const { return order.in_flight.value_or(sw::gibibytes(2)); }
   /// The same for graphs that are smaller by so much.
   void scale_down(std::int64_t sizes, std::size_t counts) {
     merge.fsdp_only = merge.fsdp_only.value_or(false);
     merge.cap = merge.cap / sizes;
     for (sw::bytes& cap : caps) cap = cap / sizes;
-    order.in_flight = sw::gibibytes(2) / (sizes * 10);
+    order.in_flight = in_flight() / (sizes * 10);
     order.compute_ahead /= counts;
   }
 };
@@ -44,32 +45,33 @@ struct change {
   void (*make)(settings&);
 };
 
-constexpr change changes[] = {{"nothing", [](settings&) {}},
-                              {"greedy::cap halved", [](settings& s) { s.merge.cap = s.merge.cap / 2; }},
-                              {"greedy::cap doubled", [](settings& s) { s.merge.cap = s.merge.cap * 2; }},
-                              {"greedy::needs_gain off", [](settings& s) { s.merge.needs_gain = false; }},
-                              {"greedy::fsdp_only off", [](settings& s) { s.merge.fsdp_only = false; }},
-                              {"prefetch::in_flight halved", [](settings& s) { s.halves_in_flight = 1; }},
-                              {"prefetch::in_flight doubled", [](settings& s) { s.halves_in_flight = 4; }},
-                              {"prefetch::compute_ahead a quarter", [](settings& s) { s.order.compute_ahead /= 4; }},
-                              {"prefetch::compute_ahead halved", [](settings& s) { s.order.compute_ahead /= 2; }},
-                              {"prefetch::compute_ahead doubled", [](settings& s) { s.order.compute_ahead *= 2; }},
-                              {"benefit::caps none", [](settings& s) { s.caps.clear(); }},
-                              {"benefit::caps the middle one", [](settings& s) { s.caps = {s.caps[2]}; }},
-                              {"benefit::caps the middle three",
-                               [](settings& s) {
-                                 s.caps = {s.caps[1], s.caps[2], s.caps[3]};
-                               }},
-                              {"search::rebucket off", [](settings& s) { s.improve.rebucket = false; }},
-                              {"search::changes none", [](settings& s) { s.improve.changes = 0; }},
-                              {"search::changes halved", [](settings& s) { s.improve.changes /= 2; }},
-                              {"search::changes doubled", [](settings& s) { s.improve.changes *= 2; }},
-                              {"search::runs none", [](settings& s) { s.improve.runs = 0; }},
-                              {"search::runs halved", [](settings& s) { s.improve.runs /= 2; }},
-                              {"search::runs doubled", [](settings& s) { s.improve.runs *= 2; }},
-                              {"makespan_bound_options::reach none", [](settings& s) { s.bound.reach = 0; }},
-                              {"makespan_bound_options::reach halved", [](settings& s) { s.bound.reach /= 2; }},
-                              {"makespan_bound_options::reach doubled", [](settings& s) { s.bound.reach *= 2; }}};
+constexpr change changes[] = {
+    {"nothing", [](settings&) {}},
+    {"greedy::cap halved", [](settings& s) { s.merge.cap = s.merge.cap / 2; }},
+    {"greedy::cap doubled", [](settings& s) { s.merge.cap = s.merge.cap * 2; }},
+    {"greedy::needs_gain off", [](settings& s) { s.merge.needs_gain = false; }},
+    {"greedy::fsdp_only off", [](settings& s) { s.merge.fsdp_only = false; }},
+    {"prefetch::in_flight halved", [](settings& s) { s.order.in_flight = s.in_flight() / 2; }},
+    {"prefetch::in_flight doubled", [](settings& s) { s.order.in_flight = s.in_flight() * 2; }},
+    {"prefetch::compute_ahead a quarter", [](settings& s) { s.order.compute_ahead /= 4; }},
+    {"prefetch::compute_ahead halved", [](settings& s) { s.order.compute_ahead /= 2; }},
+    {"prefetch::compute_ahead doubled", [](settings& s) { s.order.compute_ahead *= 2; }},
+    {"benefit::caps none", [](settings& s) { s.caps.clear(); }},
+    {"benefit::caps the middle one", [](settings& s) { s.caps = {s.caps[2]}; }},
+    {"benefit::caps the middle three",
+     [](settings& s) {
+       s.caps = {s.caps[1], s.caps[2], s.caps[3]};
+     }},
+    {"search::rebucket off", [](settings& s) { s.improve.rebucket = false; }},
+    {"search::changes none", [](settings& s) { s.improve.changes = 0; }},
+    {"search::changes halved", [](settings& s) { s.improve.changes /= 2; }},
+    {"search::changes doubled", [](settings& s) { s.improve.changes *= 2; }},
+    {"search::runs none", [](settings& s) { s.improve.runs = 0; }},
+    {"search::runs halved", [](settings& s) { s.improve.runs /= 2; }},
+    {"search::runs doubled", [](settings& s) { s.improve.runs *= 2; }},
+    {"makespan_bound_options::reach none", [](settings& s) { s.bound.reach = 0; }},
+    {"makespan_bound_options::reach halved", [](settings& s) { s.bound.reach /= 2; }},
+    {"makespan_bound_options::reach doubled", [](settings& s) { s.bound.reach *= 2; }}};
 
 /// What the three ways and the bound give on one graph, and what they take.
 struct found {
@@ -79,7 +81,6 @@ struct found {
 found run(const sw::task_graph& g, settings s) {
   const auto ends = [&](const sw::schedule& made) { return sw::simulate(g, made, {.validate = false}); };
   const sw::bytes peak = sw::simulate(g).peak;
-  s.order.in_flight = s.order.in_flight.value_or(sw::detail::usual_in_flight(g)) / 2 * s.halves_in_flight;
   found f{};
   const double start = tables::thread_seconds();
   const sw::timeline quick = ends(s.order(g, s.merge(g)));

@@ -117,7 +117,7 @@ TEST_SUITE("reduction rules") {
     CHECK(rows_left(5, 7, 2, 0, 1) == times{0, 1});
     CHECK(rows_left(5, 6.5, 1.5) == times{0, 1});  // as near as that fractions may be summed otherwise
     CHECK(rows_left(5, 6.6, 1.5) == times{0});
-    CHECK(rows_left(5, 5, 0) == times{0});  // one of two that imply each other
+    CHECK(rows_left(5, 5, 0) == times{0});           // one of two that imply each other
     const double nearly = std::nextafter(5.0, 0.0);  // 5, within the tolerance
     CHECK(rows_left(nearly, 5, 0) == times{0});
     CHECK(rows_left(5, nearly, 0) == times{0});
