@@ -13,7 +13,7 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/report/unit_text.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -6,7 +6,7 @@
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 
 #include <cstddef>
 #include <cstdint>

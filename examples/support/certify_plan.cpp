@@ -5,7 +5,7 @@
 #include <shardweave/io/step_problem.hpp>
 #include <shardweave/io/write_placement.hpp>
 #include <shardweave/placement/compile.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 #include <shardweave/step/certify_step.hpp>
 
 namespace programs {

@@ -29,12 +29,12 @@
 #include <shardweave/solve/lp_relaxation.hpp>
 #include <shardweave/solve/overlapped.hpp>
 #include <shardweave/solve/polished.hpp>
+#include <shardweave/solve/proof/certify_options.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 #include <shardweave/solve/race.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/search/bound_effort.hpp>
-#include <shardweave/solve/search/certify_options.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
 #include <shardweave/solve/search/dive.hpp>
 #include <shardweave/solve/sensitivity.hpp>
 #include <shardweave/solve/sifted.hpp>

@@ -8,7 +8,7 @@ set(order version.hpp core graph overlap placement solve cost spmd models tasks 
           io engine planner.hpp pipeline.hpp fastest_plan.hpp shardweave.hpp compiled)
 # Rooms inside of a room, in the same way. What stands in the room itself is shared by them, or is what a host names: the
 # policies, which are made of them.
-set(inside_solve reduce bound search linear/model backend linear)
+set(inside_solve reduce bound search proof linear/model backend linear)
 set(inside_schedule list bound search overlap)
 set(offences)
 macro(offence text)

@@ -39,8 +39,8 @@
 #include <shardweave/solve/guided_search.hpp>
 #include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/overlapped.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
 #include <shardweave/solve/search/dive.hpp>
 #include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>

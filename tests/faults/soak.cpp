@@ -17,7 +17,7 @@
 #include <shardweave/report/html.hpp>
 #include <shardweave/schedule/certify_order.hpp>
 #include <shardweave/simulate/simulate.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 #include <shardweave/tasks/check_order_certificate.hpp>
 
 #include <examples/support/schedulers.hpp>

@@ -33,7 +33,7 @@
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>

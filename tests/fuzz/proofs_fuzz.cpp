@@ -3,7 +3,7 @@
 #include "chosen_problem.hpp"
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/compile.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 
 #include <support/judged_answer.hpp>
 #include <support/random_certificate.hpp>

@@ -13,8 +13,8 @@
 #include <shardweave/solve/linear/detail/rounding.hpp>
 #include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/overlapped.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
 #include <shardweave/solve/search/detail/savings_descent.hpp>
 #include <shardweave/solve/search/dive.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/problem.hpp>
-#include <shardweave/solve/search/certify_options.hpp>
+#include <shardweave/solve/proof/certify_options.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>

@@ -19,8 +19,8 @@
 #include <shardweave/solve/lp_relaxation.hpp>
 #include <shardweave/solve/overlapped.hpp>
 #include <shardweave/solve/polished.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
 #include <shardweave/solve/search/dive.hpp>
 #include <shardweave/solve/sifted.hpp>
 #include <shardweave/solve/trws.hpp>

@@ -4,7 +4,7 @@
 #include <shardweave/core/last_moment.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/placement/compact_problem.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 #include <shardweave/step/certify_step.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_claim.hpp>

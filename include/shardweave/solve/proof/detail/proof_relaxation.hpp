@@ -11,17 +11,17 @@
 #include <shardweave/solve/bound/priced_problem.hpp>
 #include <shardweave/solve/bound/savings_ascent.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/proof/detail/label_beliefs.hpp>
+#include <shardweave/solve/proof/detail/proof_at_hand.hpp>
+#include <shardweave/solve/proof/detail/proof_effort.hpp>
+#include <shardweave/solve/proof/detail/proof_record.hpp>
+#include <shardweave/solve/proof/detail/stated_multipliers.hpp>
+#include <shardweave/solve/proof/detail/stated_prices.hpp>
 #include <shardweave/solve/search/detail/bounded_search.hpp>
 #include <shardweave/solve/search/detail/climb.hpp>
-#include <shardweave/solve/search/detail/label_beliefs.hpp>
 #include <shardweave/solve/search/detail/part_problem.hpp>
-#include <shardweave/solve/search/detail/proof_at_hand.hpp>
-#include <shardweave/solve/search/detail/proof_effort.hpp>
-#include <shardweave/solve/search/detail/proof_record.hpp>
 #include <shardweave/solve/search/detail/savings_memory.hpp>
 #include <shardweave/solve/search/detail/split.hpp>
-#include <shardweave/solve/search/detail/stated_multipliers.hpp>
-#include <shardweave/solve/search/detail/stated_prices.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -9,15 +9,15 @@
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/search/certify_options.hpp>
+#include <shardweave/solve/proof/certify_options.hpp>
+#include <shardweave/solve/proof/detail/proof_at_hand.hpp>
+#include <shardweave/solve/proof/detail/proof_kernel.hpp>
+#include <shardweave/solve/proof/detail/proof_record.hpp>
+#include <shardweave/solve/proof/detail/proof_relaxation.hpp>
+#include <shardweave/solve/proof/detail/rest_relaxation.hpp>
+#include <shardweave/solve/proof/detail/ruled_out.hpp>
+#include <shardweave/solve/proof/detail/stated_multipliers.hpp>
 #include <shardweave/solve/search/detail/bounded_search.hpp>
-#include <shardweave/solve/search/detail/proof_at_hand.hpp>
-#include <shardweave/solve/search/detail/proof_kernel.hpp>
-#include <shardweave/solve/search/detail/proof_record.hpp>
-#include <shardweave/solve/search/detail/proof_relaxation.hpp>
-#include <shardweave/solve/search/detail/rest_relaxation.hpp>
-#include <shardweave/solve/search/detail/ruled_out.hpp>
-#include <shardweave/solve/search/detail/stated_multipliers.hpp>
 
 #include <algorithm>
 #include <cstddef>

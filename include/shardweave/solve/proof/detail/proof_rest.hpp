@@ -7,9 +7,9 @@
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
+#include <shardweave/solve/proof/detail/stated_multipliers.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/search/detail/part_problem.hpp>
-#include <shardweave/solve/search/detail/stated_multipliers.hpp>
 
 #include <algorithm>
 #include <cstddef>

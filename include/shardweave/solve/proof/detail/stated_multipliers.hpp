@@ -7,7 +7,7 @@
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
-#include <shardweave/solve/search/detail/row_sums.hpp>
+#include <shardweave/solve/proof/detail/row_sums.hpp>
 
 #include <algorithm>
 #include <cmath>

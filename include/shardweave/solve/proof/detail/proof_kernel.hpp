@@ -9,12 +9,12 @@
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/proof/detail/label_beliefs.hpp>
+#include <shardweave/solve/proof/detail/proof_at_hand.hpp>
+#include <shardweave/solve/proof/detail/proof_record.hpp>
+#include <shardweave/solve/proof/detail/proof_rest.hpp>
+#include <shardweave/solve/proof/detail/stated_multipliers.hpp>
 #include <shardweave/solve/search/detail/climb.hpp>
-#include <shardweave/solve/search/detail/label_beliefs.hpp>
-#include <shardweave/solve/search/detail/proof_at_hand.hpp>
-#include <shardweave/solve/search/detail/proof_record.hpp>
-#include <shardweave/solve/search/detail/proof_rest.hpp>
-#include <shardweave/solve/search/detail/stated_multipliers.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/stated_form.hpp>
-#include <shardweave/solve/search/detail/stated_multipliers.hpp>
+#include <shardweave/solve/proof/detail/stated_multipliers.hpp>
 
 #include <algorithm>
 #include <array>

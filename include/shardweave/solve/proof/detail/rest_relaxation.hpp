@@ -10,15 +10,15 @@
 #include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/proof/detail/label_beliefs.hpp>
+#include <shardweave/solve/proof/detail/proof_at_hand.hpp>
+#include <shardweave/solve/proof/detail/proof_effort.hpp>
+#include <shardweave/solve/proof/detail/proof_record.hpp>
+#include <shardweave/solve/proof/detail/proof_rest.hpp>
+#include <shardweave/solve/proof/detail/settling_program.hpp>
 #include <shardweave/solve/search/detail/bounded_search.hpp>
 #include <shardweave/solve/search/detail/climb.hpp>
-#include <shardweave/solve/search/detail/label_beliefs.hpp>
 #include <shardweave/solve/search/detail/part_problem.hpp>
-#include <shardweave/solve/search/detail/proof_at_hand.hpp>
-#include <shardweave/solve/search/detail/proof_effort.hpp>
-#include <shardweave/solve/search/detail/proof_record.hpp>
-#include <shardweave/solve/search/detail/proof_rest.hpp>
-#include <shardweave/solve/search/detail/settling_program.hpp>
 #include <shardweave/solve/search/detail/split.hpp>
 
 #include <algorithm>

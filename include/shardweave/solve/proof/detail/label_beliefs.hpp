@@ -3,7 +3,7 @@
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
-#include <shardweave/solve/search/detail/row_sums.hpp>
+#include <shardweave/solve/proof/detail/row_sums.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -6,9 +6,9 @@
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
-#include <shardweave/solve/search/detail/label_beliefs.hpp>
-#include <shardweave/solve/search/detail/row_sums.hpp>
-#include <shardweave/solve/search/detail/stated_multipliers.hpp>
+#include <shardweave/solve/proof/detail/label_beliefs.hpp>
+#include <shardweave/solve/proof/detail/row_sums.hpp>
+#include <shardweave/solve/proof/detail/stated_multipliers.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_problem.hpp>

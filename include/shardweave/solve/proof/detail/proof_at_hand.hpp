@@ -9,7 +9,7 @@
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/search/detail/proof_record.hpp>
+#include <shardweave/solve/proof/detail/proof_record.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -8,11 +8,11 @@
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
-#include <shardweave/solve/search/detail/proof_at_hand.hpp>
-#include <shardweave/solve/search/detail/proof_record.hpp>
-#include <shardweave/solve/search/detail/stated_multipliers.hpp>
-#include <shardweave/solve/search/detail/stated_prices.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
+#include <shardweave/solve/proof/detail/proof_at_hand.hpp>
+#include <shardweave/solve/proof/detail/proof_record.hpp>
+#include <shardweave/solve/proof/detail/stated_multipliers.hpp>
+#include <shardweave/solve/proof/detail/stated_prices.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_certificate.hpp>

@@ -2,8 +2,8 @@
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/elimination.hpp>
-#include <shardweave/solve/search/certify_options.hpp>
-#include <shardweave/solve/search/certify_placement.hpp>
+#include <shardweave/solve/proof/certify_options.hpp>
+#include <shardweave/solve/proof/certify_placement.hpp>
 #include <shardweave/solve/solution.hpp>
 
 #include <doctest/doctest.h>
