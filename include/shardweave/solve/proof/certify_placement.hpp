@@ -8,6 +8,7 @@
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/stated_form.hpp>
+#include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/proof/certify_options.hpp>
 #include <shardweave/solve/proof/detail/proof_at_hand.hpp>
@@ -63,9 +64,8 @@ template <cost_value Cost>
   const stated_multipliers<Cost> in_stated(problem, form);
   proof_record<Cost> record(p, in_stated);
   proof_at_hand<Cost> proofs(d, other, record, best, control, limit, moment);
-  kept_labels all(p.size());
-  for (std::size_t x = 0; x < p.size(); ++x)
-    for (strategy l = 0; l < p.label_count(x); ++l) all[x].push_back(l);
+  kept_labels all;
+  for (const auto& [x, labels] : origin_of(p)) all.push_back(labels);
   go_on();
   auto [ruled_out, left] = ruled_out_by_limits(form, in_stated.left(all), limit);
   proofs.begin_with(std::move(ruled_out));

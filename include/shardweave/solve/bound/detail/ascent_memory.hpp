@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -21,6 +22,16 @@ namespace shardweave::inline v0::detail {
 /// Per variable of a reduced problem: its variable of the original problem, and its labels there.
 using variable_origin = std::vector<std::pair<std::uint32_t, std::vector<strategy>>>;
 
+/// That of the original problem itself: all of its labels.
+template <cost_value Cost>
+[[nodiscard]] variable_origin origin_of(const compact_problem<Cost>& whole) {
+  variable_origin origin;
+  for (std::uint32_t x = 0; x < whole.size(); ++x) {
+    std::vector<strategy>& labels = origin.emplace_back(x, std::vector<strategy>(whole.label_count(x))).second;
+    std::iota(labels.begin(), labels.end(), strategy{0});
+  }
+  return origin;
+}
 template <cost_value Cost>
 [[nodiscard]] variable_origin origin_of(const restricted_problem<Cost>& rest) {
   variable_origin origin;

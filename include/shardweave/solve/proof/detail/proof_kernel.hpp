@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -45,12 +44,8 @@ class proof_kernel final : public proof_so_far<Cost> {
         proofs_(proofs),
         limit_(limit),
         reduce_(d, form, in_stated, limit),
-        rest_{std::shared_ptr<const compact_problem<Cost>>(std::shared_ptr<const void>(), &p), {}, std::move(left)} {
-    for (std::uint32_t x = 0; x < p.size(); ++x) {
-      auto& labels = rest_.origin.emplace_back(x, std::vector<strategy>(p.label_count(x))).second;
-      std::iota(labels.begin(), labels.end(), strategy{0});
-    }
-  }
+        rest_{std::shared_ptr<const compact_problem<Cost>>(std::shared_ptr<const void>(), &p), origin_of(p),
+              std::move(left)} {}
 
   /// \param root_steps  of the ascent in the first round
   /// \returns whether there is a rest to search; if not, there was no time for one
@@ -137,13 +132,9 @@ class proof_kernel final : public proof_so_far<Cost> {
       is_proven_ = true;
       return false;
     }
-    variable_origin whole;
+    const variable_origin whole = origin_of(p);
     kept_labels kept;
-    for (std::uint32_t x = 0; x < p.size(); ++x) {
-      auto& labels = kept.emplace_back(p.label_count(x));
-      std::iota(labels.begin(), labels.end(), strategy{0});
-      whole.emplace_back(x, labels);
-    }
+    for (const auto& [x, labels] : whole) kept.push_back(labels);
     // along the last multipliers, and anew where these remove too few. One list removes labels of one case: of what
     // that leaves a checker might find more that a second one removes, and this would go on with another rest
     for (const bool anew : {false, true}) {

@@ -28,13 +28,8 @@ struct part_problem {
 
   /// The unrestricted problem.
   [[nodiscard]] static part_problem whole(const placement_problem<Cost>& given) {
-    const compact_problem<Cost>& root = given.compact();
-    part_problem all{given, {}, {}};
-    for (std::uint32_t x = 0; x < root.size(); ++x) {
-      std::vector<strategy>& labels = all.kept.emplace_back(root.label_count(x));
-      for (strategy l = 0; l < labels.size(); ++l) labels[l] = l;
-      all.origin.emplace_back(x, labels);
-    }
+    part_problem all{given, origin_of(given.compact()), {}};
+    for (const auto& [x, labels] : all.origin) all.kept.push_back(labels);
     return all;
   }
 

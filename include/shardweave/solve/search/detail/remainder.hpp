@@ -13,7 +13,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -175,12 +174,7 @@ class remainder {
   /// The multipliers of the running ascent, in terms of the whole problem.
   [[nodiscard]] ascent_memory memory() {
     if (part_) return part_ascent_->memory(part_->origin());
-    variable_origin all;
-    for (std::uint32_t x = 0; x < whole_->size(); ++x) {
-      auto& labels = all.emplace_back(x, std::vector<strategy>(whole_->label_count(x))).second;
-      std::iota(labels.begin(), labels.end(), strategy{0});
-    }
-    return ascent_on_whole().memory(all);
+    return ascent_on_whole().memory(origin_of(*whole_));
   }
 
   const compact_problem<Cost>* whole_;
