@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cmath>
-#include <thread>
 
 namespace sw = shardweave;
 
@@ -43,8 +42,7 @@ int main(int argc, char** argv) {
           sw::compile(std::make_shared<const sw::placement_description<std::int64_t>>(sw::read_iopddl(file)), {});
       const double built = tables::wall_seconds() - begin;
       double first = -1;
-      sw::solve_control control{
-          .seconds = asked.limit(5), .seed = 1, .threads = std::max(1U, std::thread::hardware_concurrency())};
+      sw::solve_control control{.seconds = asked.limit(5)};
       const double start = tables::wall_seconds();
       control.progress = [&](const sw::progress_report& report) {
         if (first < 0 && std::isfinite(report.objective)) first = tables::wall_seconds() - start;
