@@ -65,7 +65,9 @@ class stated_reduction {
   /// \returns the reduction of a proof with the same rest, without rows; nothing if nothing changes, or the time is up.
   ///          The first one may have no steps: then all of the problem is left
   [[nodiscard]] std::optional<placement_reduction> operator()(proof_rest<Cost>& rest, bool dominance) const {
-    const reduction<Cost> made(*rest.problem, {.dominance = dominance, .rows = false, .notes = dominance},
+    const bool is_first = !rest.rounded;  // later a row that goes may be a knapsack already, and take its costs along
+    const reduction<Cost> made(*rest.problem,
+                               {.dominance = dominance, .rows = false, .implied = is_first, .notes = dominance},
                                limit_.rest_for_part());
     if (limit_.expired() || made.is_infeasible()) return std::nullopt;
     std::optional<placement_reduction> r = stated(made, rest);
