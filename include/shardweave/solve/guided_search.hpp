@@ -179,7 +179,7 @@ class guided_search {
         } else {
           side_.climb(steps_between, std::numeric_limits<double>::infinity());
         }
-        look_up();
+        take_guide();
         side_.close_in();
       }
     }
@@ -198,7 +198,7 @@ class guided_search {
     [[nodiscard]] bool is_timed() const { return std::isfinite(control_.seconds); }
 
     /// Takes the guide of the next dives from the ascent on the whole problem, as long as that is the one that goes on.
-    void look_up() {
+    void take_guide() {
       if (p_.size() == 0 || side_.is_over()) return;
       if (!guide_.label_bounds.empty() && (!side_.rest().is_whole() || guided_at_ == side_.steps())) return;
       guide_ = side_.rest().ascent_on_whole().guide();
@@ -207,7 +207,7 @@ class guided_search {
 
     void go_down() {
       if (side_.is_over()) return;
-      look_up();
+      take_guide();
       if (guide_.label_bounds.empty()) return;
       side_.rest().forget_ascent_on_whole();  // the guide is made, or will not be made again
       const bool stays_near = side_.best().is_known() && random_.chance(near);

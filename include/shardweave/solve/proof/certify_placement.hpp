@@ -96,7 +96,7 @@ template <cost_value Cost>
 }  // namespace detail
 
 /// A proof of infeasibility, if arc consistency and single rows suffice for one; nothing otherwise, or if time ran out.
-/// Complexity: O(labels * degree + pairs + rows * labels) per round; few rounds in practice
+/// Complexity: that of arc consistency, and of a check of the proof
 template <cost_value Cost>
 [[nodiscard]] std::optional<placement_certificate<Cost>> certify_infeasible(const placement_description<Cost>& d,
                                                                             const solve_control& control = {}) {
@@ -120,7 +120,7 @@ template <cost_value Cost>
 /// A stop and the time limit cover all of this. Proofs are checked before they are returned: the last one that was
 /// checked in time is, or, for small problems, one that can be checked in a moment.
 /// Complexity: exponential without a limit; `steps` of `price_ascent` at the root, fewer and a dynamic program of at
-/// most `work` for each of at most `nodes` subproblems, and checks of the proof, which take a tenth of the time or so
+/// most `work` for each of at most `nodes` subproblems, and checks of the proof from time to time
 /// \pre the problem has a description
 /// \throws error (input) if it has none, or no proof of any bound is accepted; (stopped) if none was checked in time
 template <cost_value Cost>

@@ -18,7 +18,7 @@
 
 namespace shardweave::inline v0 {
 
-/// Which labels a reduction may remove, and what is told of it. In a proof, in which each step is stated, labels that a
+/// What a reduction may remove, and what is told of it. In a proof, in which each step is stated, labels that a
 /// row has no room for are removed by other steps.
 struct reduction_limits {
   bool dominance = true;  ///< whether labels go that another one is at least as good as

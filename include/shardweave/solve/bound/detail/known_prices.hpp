@@ -55,8 +55,9 @@ class known_prices {
     };
     const auto is_at = [&](auto row, place at) { return row != rows.end() && row->first == at; };
     for (const auto& [at, heir, price] : known_) {
-      auto to = nearest(at);
-      if (const auto implying = from(heir); !is_at(to, at) && is_at(implying, heir)) to = implying;
+      auto to = from(at);
+      if (!is_at(to, at)) to = from(heir);
+      if (!is_at(to, at) && !is_at(to, heir)) to = nearest(at);
       if (to != rows.end()) prices[to->second] += price;
     }
     return prices;

@@ -89,8 +89,7 @@ class usage_tidy {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr double largest_whole = 0x1p53;  ///< sums of whole numbers below are exact
-  static constexpr double sum_rounding =
-      1e-9;  ///< of other sums of all usage in some rows, relative; with room to spare
+  static constexpr double sum_rounding = 1e-9;     ///< more than other sums of usage are off by, as a share of them
 
   /// Calls `visit` with the budgets of the rows of a segment; rows of a budget are consecutive.
   template <class Visit>
