@@ -870,7 +870,8 @@ TEST_SUITE("plan_training") {
     REQUIRE(none.complaints().starts_with(told));
     CHECK(none.err.ends_with(" at least\n"));
     // the least is told in MiB: with a hundredth more there is a plan
-    const auto least = static_cast<std::int64_t>((std::stod(none.err.substr(told.size())) + 0.01) * 1024 * 1024);
+    const auto least =
+        static_cast<std::int64_t>((std::stod(none.complaints().substr(told.size())) + 0.01) * 1024 * 1024);
     CHECK(least < held + state);
     CHECK(plan(folder, config + any_plan + " --memory " + std::to_string(least)).status == 0);
     CHECK(!fs::exists(folder / "plan"));
