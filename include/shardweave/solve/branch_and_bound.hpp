@@ -12,6 +12,7 @@
 #include <shardweave/solve/search/detail/remainder.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
 #include <shardweave/solve/search/detail/split.hpp>
+#include <shardweave/solve/search/detail/strong_branching.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>
@@ -58,6 +59,8 @@ class branch_and_bound {
   std::size_t node_steps = 200;   ///< of the ascent, elsewhere, and after each removal of labels
   /// Steps between two decodings to an assignment; 0: only at the end. Less where a brief search must find one.
   std::size_t decode_every = 20;
+  /// Whether large nodes may be split by trials (strong branching) into all labels of a variable.
+  bool trials = true;
   std::size_t polish_moves = 40;  ///< of local search, per variable of the root; 0 where one runs before or after this
 
   template <cost_value Cost>
@@ -109,22 +112,23 @@ class branch_and_bound::relaxation {
 
   /// \pre all outlive this object
   relaxation(const branch_and_bound& settings, const placement_problem<Cost>& whole, const solve_control& how)
-      : options_(settings), control_(how), limit_(how), best_(how.gap), root_(whole.compact()) {
+      : options_(settings), control_(how), limit_(how), best_(how.gap), root_(whole.compact()), branch_(root_.size()) {
     if (const std::vector<strategy> start = detail::start_labels(whole, how); !start.empty())
       best_.offer(root_.cost(start), start, 0);
   }
 
   [[nodiscard]] detail::incumbent<Cost>& best() { return best_; }
   [[nodiscard]] const deadline& limit() const { return limit_; }
-  [[nodiscard]] std::size_t steps() const { return steps_; }
+  [[nodiscard]] std::size_t steps() const { return steps_ + branch_.steps(); }
   [[nodiscard]] std::size_t eliminated() const { return eliminated_; }
 
   [[nodiscard]] bool goes_on(std::size_t parts) const {
     const bool is_timed = options_.goes_on && std::isfinite(control_.seconds);
     return (is_timed || parts < options_.nodes) && !is_over();
   }
-  [[nodiscard]] bool is_over() const { return steps_ >= control_.iterations || limit_.expired(); }
+  [[nodiscard]] bool is_over() const { return steps() >= control_.iterations || limit_.expired(); }
   [[nodiscard]] bool closes(double bound) const { return best_.closes(bound); }
+  [[nodiscard]] bool is_unfinished(const part&) const { return is_over(); }
 
   [[nodiscard]] bool open(const part& here, const detail::part_visit& visit) {
     restriction<Cost> kept(root_);
@@ -142,7 +146,7 @@ class branch_and_bound::relaxation {
       return;
     }
     best_of_climb_.clear();
-    price_ascent<Cost> ascent(kernel);
+    price_ascent<Cost>& ascent = ascent_.emplace(kernel);
     ascent.start(*here.known, now_->origin(), row_work);
     const bool is_warm = !here.known->messages.empty();
     const std::size_t most = visit.is_first() ? options_.root_steps : options_.node_steps;
@@ -165,9 +169,12 @@ class branch_and_bound::relaxation {
   [[nodiscard]] const detail::variable_origin& origin() const { return now_->origin(); }
   [[nodiscard]] std::vector<char> allowed() const { return now_->allowed_in(root_); }
   [[nodiscard]] const std::vector<double>& label_bounds() const { return least_; }
-  [[nodiscard]] detail::two_way_split split() const {
-    return detail::split_by_usage(now_->problem(), std::span<const double>(prices_), std::span<const double>(least_),
-                                  detail::near_bound(least_, best_));
+  [[nodiscard]] detail::branching split(const part& here) {
+    if (!options_.trials)
+      return detail::split_by_usage(now_->problem(), std::span<const double>(prices_), std::span<const double>(least_),
+                                    detail::near_bound(least_, best_));
+    return branch_.choose_or_split_by_usage<Cost>(now_->problem(), now_->origin(), *ascent_, prices_, least_,
+                                                  here.bound, best_, [this] { return limit_.expired(); });
   }
 
   /// Solves what is left of a node by `elimination`, rows relaxed, if that is cheap. If it exceeds the limits, it is
@@ -262,8 +269,10 @@ class branch_and_bound::relaxation {
   detail::incumbent<Cost> best_;
   const compact_problem<Cost>& root_;
   std::optional<detail::reduced_view<Cost>> now_ = std::nullopt;  ///< the reduced problem of the node
-  std::vector<double> least_ = {}, prices_ = {};                  ///< its label bounds and row prices
-  std::vector<strategy> best_of_climb_ = {};  ///< of the last problem climbed; empty if none was found
+  std::optional<price_ascent<Cost>> ascent_ = std::nullopt;       ///< on it
+  detail::strong_branching branch_;
+  std::vector<double> least_ = {}, prices_ = {};  ///< its label bounds and row prices
+  std::vector<strategy> best_of_climb_ = {};      ///< of the last problem climbed; empty if none was found
   Cost cost_of_climb_{};
   double told_ = -infinity;  ///< best bound that was reported
   std::size_t steps_ = 0, eliminated_ = 0;

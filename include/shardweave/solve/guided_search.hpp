@@ -90,6 +90,7 @@ class guided_search {
     branch_and_bound search;
     search.nodes = 60;
     search.polish_moves = 10;
+    search.trials = false;
     search.reduces_root = false;
     return search;
   }

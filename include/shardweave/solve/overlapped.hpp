@@ -45,11 +45,11 @@ struct overlapped {
 template <cost_value Cost>
 solution<Cost> overlapped::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
   if (problem.savings() == nullptr) return budgeted{}.solve(problem, control);
-  detail::savings_search<Cost, overlapped> bounds(*this, control, problem);
+  detail::savings_search<Cost> bounds({nodes, root_steps, node_steps, patience, ascent}, control, problem);
   detail::no_record nothing;
   constexpr double at_once = std::numeric_limits<double>::infinity();  // labels are removed when a node is split
-  detail::bounded_search<Cost, detail::savings_search<Cost, overlapped>> tree(problem.compact(), bounds.best(), bounds,
-                                                                              nothing, at_once);
+  detail::bounded_search<Cost, detail::savings_search<Cost>> tree(problem.compact(), bounds.best(), bounds, nothing,
+                                                                  at_once);
   const double bound = tree.run();
   solve_statistics statistics{
       .solver = std::string(name), .seconds = bounds.limit().elapsed(), .iterations = tree.explored()};

@@ -310,6 +310,8 @@ std::vector<change> changes() {
   all_three(of, "node_steps", [](settings& s) { return &s.exact.node_steps; });
   all_three(of, "decode_every", [](settings& s) { return &s.exact.decode_every; });
   all_three(of, "polish_moves", [](settings& s) { return &s.exact.polish_moves; });
+  set(
+      of, "trials off", [](settings& s) { return &s.exact.trials; }, false);
   of = "guided_search";
   all_three(of, "rounds", [](settings& s) { return &s.guided.rounds; });
   all_three(of, "first_steps", [](settings& s) { return &s.guided.first_steps; });
@@ -342,6 +344,8 @@ std::vector<change> changes() {
   all_three(of, "bounding.closing_share", [](settings& s) { return &s.guided.bounding.closing_share; });
   all_three(of, "bounding.small_labels", [](settings& s) { return &s.guided.bounding.small_labels; });
   all_three(of, "finish.nodes", [](settings& s) { return &s.guided.finish.nodes; });
+  set(
+      of, "finish.trials on", [](settings& s) { return &s.guided.finish.trials; }, true);
   of = "dive";
   scale(of, "dives", [](settings& s) { return &s.dives.dives; });
   all_three(of, "root_steps", [](settings& s) { return &s.dives.root_steps; });

@@ -8,6 +8,7 @@
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/proof/certify_placement.hpp>
 #include <shardweave/solve/proof/detail/proof_at_hand.hpp>
 #include <shardweave/solve/proof/detail/proof_record.hpp>
@@ -113,6 +114,46 @@ TEST_SUITE("certify_placement") {
     for (const std::uint64_t seed : {11127U, 13344U, 20988U, 21360U, 29145U, 34770U, 36663U, 47193U, 50595U, 53172U})
       prove(seed, false, true);
     prove(140917, true, true);  // a table that is costs of its ends for the checker and none for the solver
+  }
+  TEST_CASE("subproblems of many strategies are split into each strategy of a vertex that many share") {
+    // layers in which everything is connected, so that nothing can be eliminated, and what all layers share
+    constexpr std::uint32_t layers = 64, of_layer = 5;
+    sw::random_source random(3);
+    sw::placement_description<std::int64_t> d;
+    for (std::uint32_t v = 0; v <= layers * of_layer; ++v) {
+      sw::described_vertex<std::int64_t> one{.name = std::to_string(v)};
+      for (std::uint32_t s = 0; s < (v == 0 ? 4U : 17U); ++s)
+        one.compute.push_back(static_cast<std::int64_t>(random.below(v == 0 ? 10 : 1000)));
+      d.vertices.push_back(std::move(one));
+    }
+    const auto connect = [&](std::uint32_t a, std::uint32_t b) {
+      std::vector<std::int64_t> costs;
+      for (std::size_t s = 0; s < d.vertices[a].compute.size(); ++s)
+        for (std::size_t t = 0; t < d.vertices[b].compute.size(); ++t)
+          costs.push_back(static_cast<std::int64_t>(random.below(a == 0 ? 3000 : 1000)));
+      d.edges.push_back({.from = a, .to = b, .communication = static_cast<std::uint32_t>(d.tables.size())});
+      d.tables.push_back(
+          std::make_shared<const sw::cost_table<std::int64_t>>(sw::cost_table<std::int64_t>::from_entries(
+              d.vertices[a].compute.size(), d.vertices[b].compute.size(), costs)));
+    };
+    for (std::uint32_t first = 1; first < d.vertices.size(); first += of_layer) {
+      for (std::uint32_t a = first; a < first + of_layer; ++a)
+        for (std::uint32_t b = a + 1; b < first + of_layer; ++b) connect(a, b);
+      connect(0, first);
+      connect(0, first + 1);
+    }
+    const auto problem = compiled(d);
+    const auto known = sw::local_search{.starts = 1}.solve(*problem);
+    const auto whole = sw::certify_placement(*problem, known.objective, {.steps = 60, .nodes = 1, .work = 0});
+    const auto parted = sw::certify_placement(*problem, known.objective, {.steps = 60, .nodes = 8, .work = 0});
+    for (const auto& c : {whole, parted}) {
+      const auto verdict = sw::check_certificate(d, c);
+      REQUIRE_MESSAGE(verdict.accepted, verdict.failure);
+      CHECK(c.lower_bound <= known.objective);
+    }
+    const auto is_of_shared = [](const sw::placement_case& one) { return one.vertex == 0 && one.parts.size() > 2; };
+    CHECK(std::ranges::any_of(parted.cases, is_of_shared));
+    CHECK(parted.lower_bound > whole.lower_bound);
   }
   TEST_CASE("where a double does not tell a sum from its limit the proof is one that holds, if of less") {
     std::size_t binding = 0, with_rest = 0;

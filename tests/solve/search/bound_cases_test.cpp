@@ -33,13 +33,13 @@ TEST_SUITE("bound_cases") {
       const sw::detail::incumbent<std::int64_t> unknown;
       const sw::solve_control control;
       const sw::deadline limit(control);
-      sw::detail::bound_cases<std::int64_t> cases(p, ascent.position(), ascent.bound());
-      for (int i = 0; i < 30 && cases.work(unknown, limit); ++i) {
+      sw::detail::bound_cases<std::int64_t> cases(p, ascent.position(), ascent.bound(), unknown, limit);
+      for (int i = 0; i < 60 && cases.work(); ++i) {
       }
       const auto most = static_cast<double>(*optimum);
       CHECK(cases.bound() <= most + 1e-6);
       CHECK(cases.bound() >= ascent.bound());
-      divided += cases.size() > 1 ? 1U : 0U;
+      divided += cases.explored() > 1 ? 1U : 0U;
       by_cases += cases.bound();
       whole += ascent.bound();
       optima += most;
@@ -58,9 +58,8 @@ TEST_SUITE("bound_cases") {
       best.set_cutoff(*optimum + 1);  // labelings that cost as much as the optimum would be better
       const sw::solve_control control;
       const sw::deadline limit(control);
-      sw::detail::bound_cases<std::int64_t> cases(p, ascent.position(), ascent.bound());
-      for (int i = 0; i < 60 && cases.work(best, limit); ++i)
-        CHECK(cases.bound() <= static_cast<double>(*optimum) + 1e-6);
+      sw::detail::bound_cases<std::int64_t> cases(p, ascent.position(), ascent.bound(), best, limit);
+      for (int i = 0; i < 60 && cases.work(); ++i) CHECK(cases.bound() <= static_cast<double>(*optimum) + 1e-6);
     }
   }
 }

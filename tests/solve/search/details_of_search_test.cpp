@@ -128,13 +128,13 @@ class keeping_judge : public sw::detail::move_judge {
 // --- splits -------------------------------------------------------------------------------------------------------
 
 /// Both halves together are the labels 0..n-1, each once, and neither is empty.
-bool is_partition(const sw::detail::two_way_split& split, std::size_t labels) {
-  label_list all = split.halves[0];
-  all.insert(all.end(), split.halves[1].begin(), split.halves[1].end());
+bool is_partition(const sw::detail::branching& split, std::size_t labels) {
+  label_list all = split.parts[0];
+  all.insert(all.end(), split.parts[1].begin(), split.parts[1].end());
   std::sort(all.begin(), all.end());
   for (std::size_t l = 0; l < all.size(); ++l)
     if (all[l] != l) return false;
-  return all.size() == labels && !split.halves[0].empty() && !split.halves[1].empty();
+  return all.size() == labels && !split.parts[0].empty() && !split.parts[1].empty();
 }
 
 double least_of(const label_list& half, std::span<const double> values) {
@@ -148,9 +148,9 @@ double most_of(const label_list& half, std::span<const double> values) {
   return best;
 }
 /// How far the halves are apart in a measure; negative if they overlap.
-double distance_of(const sw::detail::two_way_split& split, std::span<const double> measure) {
-  return std::max(least_of(split.halves[0], measure) - most_of(split.halves[1], measure),
-                  least_of(split.halves[1], measure) - most_of(split.halves[0], measure));
+double distance_of(const sw::detail::branching& split, std::span<const double> measure) {
+  return std::max(least_of(split.parts[0], measure) - most_of(split.parts[1], measure),
+                  least_of(split.parts[1], measure) - most_of(split.parts[0], measure));
 }
 double widest_step(std::span<const double> measure) {
   std::vector<double> sorted(measure.begin(), measure.end());
@@ -741,7 +741,7 @@ TEST_SUITE("detail::label_repair") {
   }
 }
 
-TEST_SUITE("detail::two_way_split") {
+TEST_SUITE("detail::branching") {
   TEST_CASE("labels part at the widest finite step, the half with the better bound first") {
     struct split_case {
       std::vector<double> measure, least;
@@ -760,8 +760,8 @@ TEST_SUITE("detail::two_way_split") {
       CAPTURE(c.measure[0]);
       CAPTURE(c.least[0]);
       CHECK(split.variable == 4);
-      CHECK(split.halves[0] == c.first);
-      CHECK(split.halves[1] == c.second);
+      CHECK(split.parts[0] == c.first);
+      CHECK(split.parts[1] == c.second);
     }
   }
 
@@ -775,7 +775,7 @@ TEST_SUITE("detail::two_way_split") {
       const auto split = sw::detail::split_at_widest_step(0, measure, least);
       CHECK(is_partition(split, n));
       CHECK(distance_of(split, measure) == widest_step(measure));
-      CHECK(least_of(split.halves[0], least) <= least_of(split.halves[1], least));
+      CHECK(least_of(split.parts[0], least) <= least_of(split.parts[1], least));
     }
   }
 
@@ -811,7 +811,7 @@ TEST_SUITE("detail::two_way_split") {
       REQUIRE(x < p.size());
       REQUIRE(is_partition(split, p.label_count(x)));
       const auto bounds = std::span<const double>(least).subspan(p.label_start(x), p.label_count(x));
-      CHECK(least_of(split.halves[0], bounds) <= least_of(split.halves[1], bounds));
+      CHECK(least_of(split.parts[0], bounds) <= least_of(split.parts[1], bounds));
       CHECK(spread(x) == widest);
       std::vector<double> measure(bounds.begin(), bounds.end());
       if (widest > 0) {

@@ -81,7 +81,7 @@ template <cost_value Cost>
       const std::shared_ptr<const proof_rest<Cost>> root = kernel.base();
       proof_record<Cost, rounded_problem> of_rest(*root->problem, *root->in_rest);
       kernel.follow(of_rest);
-      rest_relaxation<Cost> bounds(kernel.reduce_further(), best, proofs, effort, of_rest);
+      rest_relaxation<Cost> bounds(kernel.reduce_further(), best, proofs, effort, of_rest, p.size());
       bounded_search<Cost, rest_relaxation<Cost>, proof_record<Cost, rounded_problem>>(*root->problem, best, bounds,
                                                                                        of_rest, worthwhile)
           .run({.messages = kernel.memory(), .root = root}, kernel.allowed());

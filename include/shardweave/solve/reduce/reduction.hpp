@@ -23,7 +23,6 @@ namespace shardweave::inline v0 {
 struct reduction_limits {
   bool dominance = true;  ///< whether labels go that another one is at least as good as
   bool rows = true;       ///< whether labels go that a row has no room for
-  bool implied = true;    ///< whether rows go in which more can be used than in one that implies them
   bool notes = false;     ///< whether `steps` tells of labels that others dominate, too
 };
 
@@ -119,7 +118,7 @@ bool reduction<Cost>::run(working& p, const reduction_limits& limits, const dead
   constexpr std::size_t most_rounds = 20;  // of all rules; without any large kernels are not solved
   // labels and compared entries of a variable; labels times both neighbours' classes: half and twice change no answer
   constexpr std::size_t most_labels = 400, dominance_work = 20'000'000, between_work = 50'000'000;
-  detail::usage_tidy<Cost> usage(p, limits.implied);
+  detail::usage_tidy<Cost> usage(p);
   detail::drop_inconsistent<Cost> consistent(p);
   detail::drop_oversized<Cost> oversized(p);
   detail::drop_dominated<Cost> dominated(p, usage, limits.dominance ? most_labels : 0, dominance_work, limits.notes);

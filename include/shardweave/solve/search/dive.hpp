@@ -102,6 +102,7 @@ class dive {
     search.root_steps = 200;
     search.node_steps = 60;
     search.polish_moves = 5;
+    search.trials = false;
     return search;
   }
 

@@ -8,7 +8,6 @@
 #include <shardweave/solve/proof/detail/stated_multipliers.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -60,9 +59,15 @@ class proof_record : public proof_so_far<Cost> {
   [[nodiscard]] const savings_prices& savings(std::uint32_t number) const { return savings_[number]; }
   /// Sets the prices of savings for cases without multipliers.
   void begin_with(std::uint32_t savings) { multipliers_.front().savings = savings; }
-  /// Gives a case multipliers of its own.
+  /// Gives a case multipliers of its own, in place of those that it had.
   void bounded(std::uint32_t number, placement_multipliers m) {
-    nodes_[number].multipliers = static_cast<std::uint32_t>(multipliers_.size());
+    node& of = nodes_[number];
+    if (of.has_own) {
+      multipliers_[of.multipliers] = std::move(m);
+      return;
+    }
+    of.has_own = true;
+    of.multipliers = static_cast<std::uint32_t>(multipliers_.size());
     multipliers_.push_back(std::move(m));
   }
   /// A case is infeasible: by arc consistency, which a checker repeats by itself, or by a row, which is recorded.
@@ -111,6 +116,7 @@ class proof_record : public proof_so_far<Cost> {
   /// Labels of a case are removed by other multipliers, which do not bound the rest. \returns its number
   [[nodiscard]] std::uint32_t narrowed(std::uint32_t number, placement_multipliers by) {
     const std::uint32_t before = nodes_[number].multipliers;
+    nodes_[number].has_own = false;  // the rest has those before
     bounded(number, std::move(by));
     const std::uint32_t rest = add_below(number);
     nodes_[rest].multipliers = before;
@@ -132,17 +138,24 @@ class proof_record : public proof_so_far<Cost> {
     only_prices.knapsacks.clear();
     bounded(number, std::move(only_prices));
   }
-  /// The labels of a variable are split in two. \returns the numbers of the two cases
-  [[nodiscard]] std::array<std::uint32_t, 2> parted(std::uint32_t number, std::uint32_t variable,
-                                                    const std::array<std::vector<strategy>, 2>& halves) {
+  /// The labels of a variable are split. \returns the number of the first of the cases, which follow one another
+  [[nodiscard]] std::uint32_t parted(std::uint32_t number, std::uint32_t variable,
+                                     const std::vector<std::vector<strategy>>& parts) {
+    // the last part has all others, for those that no label stands for may be left to a checker
+    std::vector<char> is_left(in_stated_->form().strategies(in_stated_->unknown(variable)), 1);
+    std::vector<std::vector<strategy>> stated(parts.size());
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i)
+      for (const strategy l : parts[i]) {
+        stated[i].push_back(in_stated_->stated(variable, l));
+        is_left[stated[i].back()] = 0;
+      }
+    for (strategy s = 0; s < is_left.size(); ++s)
+      if (is_left[s] != 0) stated.back().push_back(s);
     nodes_[number].vertex = in_stated_->vertex(variable);
-    auto& [first_part, second_part] = nodes_[number].parts;
-    for (const strategy l : halves[0]) first_part.push_back(in_stated_->stated(variable, l));
-    // all others, for those that no label stands for may be left to a checker
-    for (strategy s = 0; s < in_stated_->form().strategies(in_stated_->unknown(variable)); ++s)
-      if (std::ranges::find(first_part, s) == first_part.end()) second_part.push_back(s);
+    nodes_[number].parts = std::move(stated);
     const std::uint32_t first = add_below(number);
-    return {first, add_below(number)};
+    for (std::size_t i = 1; i < parts.size(); ++i) static_cast<void>(add_below(number));
+    return first;
   }
 
   void write(placement_certificate<Cost>& c) const override {
@@ -164,9 +177,10 @@ class proof_record : public proof_so_far<Cost> {
 
   struct node {
     std::uint32_t multipliers = 0;
-    std::vector<std::uint32_t> children = {};  ///< none of a leaf, one if labels were removed, two of a split
+    bool has_own = false;
+    std::vector<std::uint32_t> children = {};  ///< none of a leaf, one if labels were removed, two and more of a split
     std::uint32_t vertex = 0;                  ///< of a split
-    std::array<std::vector<strategy>, 2> parts = {};
+    std::vector<std::vector<strategy>> parts = {};  ///< of a split
     std::optional<std::uint32_t> reduction = std::nullopt;
     std::vector<std::uint32_t> order = {};  ///< vertices, if a dynamic program settles it
   };
@@ -198,7 +212,7 @@ class proof_record : public proof_so_far<Cost> {
     }
     for (std::size_t i = 0; i < from.children.size(); ++i) {
       c.cases[at].cases.push_back(static_cast<std::uint32_t>(c.cases.size()));
-      if (from.children.size() == 2) c.cases[at].parts.push_back(from.parts[i]);
+      if (from.children.size() > 1) c.cases[at].parts.push_back(from.parts[i]);
       write(c, from.children[i], number_of);
     }
     if (from.reduction) {

@@ -80,6 +80,7 @@ class proof_relaxation {
   }
   [[nodiscard]] bool is_over() const { return proofs_.expired(); }
   [[nodiscard]] bool closes(double bound) const { return proves_claim(best_, bound); }
+  [[nodiscard]] bool is_unfinished(const part&) const { return is_over(); }
 
   [[nodiscard]] bool open(const part& here, const part_visit&) {
     prices_.reset();
@@ -98,12 +99,12 @@ class proof_relaxation {
   [[nodiscard]] const std::vector<double>& label_bounds() const { return by_multipliers_; }
   [[nodiscard]] static bool settles(const part&) { return false; }
   static void expanded(std::size_t, double) {}
-  [[nodiscard]] two_way_split split() {
+  [[nodiscard]] branching split(const part&) {
     const compact_problem<Cost>& p = now_->compact();
     const std::vector<double> least = prices_ ? prices_->label_bounds() : ascent_->label_bounds();
     if (prices_) {
-      two_way_split chosen = split_by_mixture(p, *now_->problem.savings(), *prices_, least, best_);
-      if (!chosen.halves[0].empty() && !chosen.halves[1].empty()) return chosen;
+      branching chosen = split_by_mixture(p, *now_->problem.savings(), *prices_, least, best_);
+      if (!chosen.parts[0].empty() && !chosen.parts[1].empty()) return chosen;
     }
     const std::vector<double> of_rows = prices_ ? prices_->best_rows() : ascent_->prices();
     return split_by_usage(p, std::span<const double>(of_rows), std::span<const double>(least),

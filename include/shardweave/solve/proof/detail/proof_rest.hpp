@@ -65,11 +65,7 @@ class stated_reduction {
   /// \returns the reduction of a proof with the same rest, without rows; nothing if nothing changes, or the time is up.
   ///          The first one may have no steps: then all of the problem is left
   [[nodiscard]] std::optional<placement_reduction> operator()(proof_rest<Cost>& rest, bool dominance) const {
-    // If such rows go at first and later, too, the proof of the contest's M is not closed in 40 s; in 14 if in one of
-    // both
-    const bool is_first = !rest.rounded;
-    const reduction<Cost> made(*rest.problem,
-                               {.dominance = dominance, .rows = false, .implied = is_first, .notes = dominance},
+    const reduction<Cost> made(*rest.problem, {.dominance = dominance, .rows = false, .notes = dominance},
                                limit_.rest_for_part());
     if (limit_.expired() || made.is_infeasible()) return std::nullopt;
     std::optional<placement_reduction> r = stated(made, rest);

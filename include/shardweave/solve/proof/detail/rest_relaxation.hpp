@@ -20,6 +20,7 @@
 #include <shardweave/solve/search/detail/climb.hpp>
 #include <shardweave/solve/search/detail/part_problem.hpp>
 #include <shardweave/solve/search/detail/split.hpp>
+#include <shardweave/solve/search/detail/strong_branching.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -59,10 +60,11 @@ class rest_relaxation {
 
   /// \param best   the incumbent, which prunes subproblems
   /// \param proofs  checks `record`, and decides when to end
+  /// \param names   variables of the compiled problem
   /// \pre all references outlive this object
   rest_relaxation(const stated_reduction<Cost>& reduce, const incumbent<Cost>& best, proof_at_hand<Cost>& proofs,
-                  const proof_effort& effort, proof_record<Cost, rounded_problem>& record)
-      : reduce_(reduce), best_(best), proofs_(proofs), effort_(effort), record_(record) {}
+                  const proof_effort& effort, proof_record<Cost, rounded_problem>& record, std::size_t names)
+      : reduce_(reduce), best_(best), proofs_(proofs), effort_(effort), record_(record), branch_(names) {}
 
   [[nodiscard]] bool goes_on(std::size_t parts) {
     proofs_.look();
@@ -70,6 +72,7 @@ class rest_relaxation {
   }
   [[nodiscard]] bool is_over() const { return proofs_.expired(); }
   [[nodiscard]] bool closes(double bound) const { return proves_claim(best_, bound); }
+  [[nodiscard]] bool is_unfinished(const part&) const { return gains_ || is_over(); }
 
   [[nodiscard]] bool open(part& here, const part_visit&) {
     constexpr std::size_t most_rounds = 5;
@@ -86,7 +89,9 @@ class rest_relaxation {
   }
   void raise(part& here, const part_visit& visit) {
     const compact_problem<Cost>& p = now_->compact();
-    const std::size_t most = visit.is_first() ? effort_.root_steps : effort_.node_steps;
+    const bool large = is_large();
+    const std::size_t most = visit.is_first() && !large ? effort_.root_steps : effort_.node_steps;
+    const double before = here.bound;
     const auto known = here.known.messages;
     start_from(known, row_work);
     climb_on(most);
@@ -97,9 +102,10 @@ class rest_relaxation {
       climb_on(most);
       bound = record(here);
     }
-    if (!closes(bound) && p.total_labels() <= here.known.tried / 2 && !has_knapsacks_ && !is_over())
+    if (!closes(bound) && p.total_labels() <= here.known.tried / 5 * 4 && !has_knapsacks_ && !is_over())
       bound = std::max(bound, with_knapsacks(here, most, bound));
     here.bound = is_decided() ? bound : std::max(here.bound, bound);
+    gains_ = large && here.bound - before >= worthwhile * open_gap(here.bound, best_);
   }
   [[nodiscard]] bool is_decided() const { return now_->compact().size() == 0; }
   [[nodiscard]] const compact_problem<Cost>& root() const { return *root_->problem; }
@@ -126,15 +132,20 @@ class rest_relaxation {
     return true;
   }
   static void expanded(std::size_t, double) {}
-  [[nodiscard]] two_way_split split() {
+  [[nodiscard]] branching split(const part& here) {
     const std::vector<double> least = ascent_->label_bounds();
-    return split_by_usage(now_->compact(), std::span<const double>(ascent_->prices()), std::span<const double>(least),
-                          near_bound(least, best_));
+    branching chosen =
+        branch_.choose_or_split_by_usage<Cost>(now_->compact(), root_->origin_of(*now_), *ascent_, ascent_->prices(),
+                                               least, here.bound, best_, [this] { return is_over(); });
+    chosen.bounds.clear();  // of multipliers that are not recorded
+    return chosen;
   }
 
  private:
   /// Of a dynamic program; checkers have room for more.
   static constexpr std::size_t most_numbers = std::size_t{1} << 22;
+  /// Share of the gap that `node_steps` must gain to be made again before a subproblem of many labels is split.
+  static constexpr double worthwhile = 0.005;
   static constexpr std::size_t most_labels = 20'000;  ///< of what is reduced: larger rests are not kept for each part
 
   /// Work limit of `price_ascent::strengthen`.
@@ -197,6 +208,7 @@ class rest_relaxation {
     }
     record_.work_on(*root_->problem, *root_->in_rest);
   }
+  [[nodiscard]] bool is_large() const { return now_->compact().total_labels() >= strong_branching::least_labels; }
   [[nodiscard]] bool is_worth_reducing() const {
     return !is_decided() && now_->compact().total_labels() <= most_labels && !is_over();
   }
@@ -273,6 +285,7 @@ class rest_relaxation {
   proof_at_hand<Cost>& proofs_;
   proof_effort effort_;
   proof_record<Cost, rounded_problem>& record_;
+  strong_branching branch_;
   std::shared_ptr<std::size_t> held_ = std::make_shared<std::size_t>(0);  ///< costs of roots
   std::shared_ptr<const proof_rest<Cost>> root_ = nullptr;                ///< of the present subproblem
   std::optional<part_problem<Cost>> whole_ = std::nullopt;                ///< all of it
@@ -280,6 +293,7 @@ class rest_relaxation {
   std::optional<price_ascent<Cost>> ascent_ = std::nullopt;               ///< on it
   std::vector<double> label_bounds_ = {}, prices_ = {};                   ///< of its labels; of its rows
   bool has_knapsacks_ = false;                                            ///< of the multipliers recorded last
+  bool gains_ = false;                                                    ///< whether the last pace gained enough
 };
 
 }  // namespace shardweave::inline v0::detail

@@ -26,9 +26,7 @@ namespace shardweave::inline v0::detail {
 template <cost_value Cost>
 class usage_tidy {
  public:
-  /// \param leaves_room  whether a row is also implied where more can be used than in the other one; else only if not
-  explicit usage_tidy(mutable_problem<Cost>& p, bool leaves_room = true)
-      : p_(p), leaves_room_(leaves_room), always_(p.rows.size()) {
+  explicit usage_tidy(mutable_problem<Cost>& p) : p_(p), always_(p.rows.size()) {
     std::map<std::uint32_t, double> largest;
     for (const auto& v : p_.variables)
       for (const usage_segment& s : v.segments) {
@@ -187,8 +185,7 @@ class usage_tidy {
       const usage_row& row = p_.rows[r];
       const bool is_exact = implied.rise == 0 || (is_whole(row.budget) && implied.value() < largest_whole);
       const double rounding = is_exact ? 0 : sum_rounding * std::abs(implied.value());
-      if (row.low > -infinity || (implied.rise > 0 && !leaves_room_) || !(implied.value() + rounding <= row.high))
-        return row.high;
+      if (row.low > -infinity || !(implied.value() + rounding <= row.high)) return row.high;
       binds[r] = false;
       return infinity;
     };
@@ -220,7 +217,6 @@ class usage_tidy {
   }
 
   mutable_problem<Cost>& p_;
-  bool leaves_room_;
   std::vector<usage_segment> given_;   // of the variable being tidied
   std::vector<std::uint32_t> bounds_;  // where these begin or end
   bool some_lower_limit_ = false;

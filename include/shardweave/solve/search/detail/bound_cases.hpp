@@ -5,11 +5,12 @@
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/search/detail/bounded_search.hpp>
+#include <shardweave/solve/search/detail/split.hpp>
+#include <shardweave/solve/search/detail/strong_branching.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <span>
@@ -21,184 +22,155 @@
 
 namespace shardweave::inline v0::detail {
 
-/// The open leaves of a branch-and-bound tree: in each, some variables are fixed to a label, and every labeling belongs
-/// to one leaf. The least of their bounds is a lower bound.
-///
-/// The relaxation averages over labelings: where one variable has many neighbours, such as a value that all layers of a
-/// network share, each of them may be paired with a different label of it. Fixing that variable removes this freedom.
-/// So the leaf with the least bound is improved by the ascent, and branched once that gains little: one leaf per label
-/// of a variable, chosen by strong branching among undecided variables with many neighbours. All leaves share one
-/// ascent, in which labels that a leaf excludes get a high cost; a leaf stores only its own prices and messages.
+/// Bounds subproblems of one problem that is never built anew: all share one ascent, in which labels that a subproblem
+/// excludes have a high cost, and each keeps only its own prices and messages. The one of least bound is raised by a
+/// few steps at a time, and branched once that gains little.
 template <cost_value Cost>
-class bound_cases {
+class in_place_relaxation {
  public:
-  struct part {
-    std::vector<std::pair<std::uint32_t, strategy>> given = {};  ///< fixed labels, in the order of branching
-    /// Where its ascent continues: its own position, or that of its parent.
-    std::shared_ptr<const ascent_position> from = {};
-    double bound = -std::numeric_limits<double>::infinity();
-    double mark = -std::numeric_limits<double>::infinity();  ///< the bound at the start of this pace
-    std::size_t steps = 0;                                   ///< steps since then
-    bool is_slow = false;
+  /// A position that is given up where too many are kept.
+  struct kept_position {
+    std::shared_ptr<const ascent_position> at;
+    double bound;
   };
+  /// Where the ascent goes on: its own position, or that of its parent.
+  struct memory {
+    std::shared_ptr<kept_position> from = {};
+    double mark = -std::numeric_limits<double>::infinity();  ///< the bound at the start of this pace
+    std::size_t steps = 0;                                   ///< since then
+  };
+  using part = open_part<memory>;
+  static constexpr search_order order = search_order::least_bound_first;
 
-  /// \param from   position of an ascent on `p`
-  /// \param known  a lower bound on all labelings
-  bound_cases(const compact_problem<Cost>& p, ascent_position from, double known)
-      : p_(&p), ascent_(p), first_(std::make_shared<const ascent_position>(std::move(from))), worth_(p.size(), 1.0) {
-    cases_.push_back({.from = first_, .bound = known, .is_slow = true});
-  }
+  /// \pre all references outlive this object
+  in_place_relaxation(const compact_problem<Cost>& p, ascent_position first, const incumbent<Cost>& best,
+                      const deadline& limit)
+      : p_(p),
+        best_(best),
+        limit_(limit),
+        origin_(origin_of(p)),
+        ascent_(p),
+        first_(std::make_shared<const ascent_position>(std::move(first))),
+        branch_(p.size()) {}
 
-  /// A lower bound on every labeling that beats the incumbent; +infinity if there is none.
-  [[nodiscard]] double bound() const {
-    return cases_.empty() ? infinity : std::min_element(cases_.begin(), cases_.end(), by_bound)->bound;
-  }
-  [[nodiscard]] std::size_t size() const { return cases_.size(); }
+  /// Lets another subproblem be explored. \returns whether that may gain
+  bool allow_one() { return is_allowed_ = !is_stuck_ && !limit_.expired(); }
 
-  /// Improves or branches the leaf of the least bound. \returns whether another call may raise the bound
-  bool work(const incumbent<Cost>& best, const deadline& limit) {
-    std::erase_if(cases_, [&](const part& c) { return best.closes(c.bound); });
-    if (best.closes(bound()) || limit.expired()) return false;
-    part& least = least_of(cases_);
-    if (least.is_slow) return divide(least, best, limit);
-    climb(least, best, limit);
+  [[nodiscard]] bool goes_on(std::size_t) { return std::exchange(is_allowed_, false); }
+  [[nodiscard]] bool closes(double bound) const { return best_.closes(bound); }
+  [[nodiscard]] bool is_unfinished(const part&) const { return !is_slow_ || limit_.expired(); }
+
+  [[nodiscard]] bool open(const part& here, const part_visit&) {
+    allowed_ = here.allowed;
+    for (std::size_t x = 0; x < p_.size(); ++x) {
+      const auto begin = allowed_.begin() + static_cast<std::ptrdiff_t>(p_.label_start(x));
+      if (std::count(begin, begin + static_cast<std::ptrdiff_t>(p_.label_count(x)), 1) == 0) return false;
+    }
+    go_to_part(ascent_, here.known.from ? *here.known.from->at : *first_, allowed_, here.bound, best_);
     return true;
   }
+  void raise(part& here, const part_visit&) {
+    is_slow_ = false;
+    for (std::size_t i = 0; i < steps_at_once && !limit_.expired(); ++i, ++here.known.steps)
+      if (!ascent_.step(best_.upper())) is_slow_ = true;
+    here.bound = std::max(here.bound, ascent_.bound());
+    if (here.known.steps >= steps_of_pace || is_slow_) {
+      is_slow_ = is_slow_ || here.bound - here.known.mark < worthwhile * open_gap(here.bound, best_);
+      here.known.mark = here.bound;
+      here.known.steps = 0;
+    }
+    if (is_slow_) {
+      least_ = ascent_.label_bounds();
+      here.bound = std::max(here.bound, ascent_.bound());
+    }
+    here.known.from = kept(ascent_.position(), here.bound);
+  }
+  [[nodiscard]] static bool is_decided() { return false; }
+  [[nodiscard]] const compact_problem<Cost>& root() const { return p_; }
+  [[nodiscard]] const variable_origin& origin() const { return origin_; }
+  [[nodiscard]] const std::vector<char>& allowed() const { return allowed_; }
+  [[nodiscard]] const std::vector<double>& label_bounds() const { return least_; }
+  [[nodiscard]] static bool settles(const part&) { return false; }
+  [[nodiscard]] branching split(part& here) {
+    branching chosen = branch_.choose<Cost>(p_, origin_, ascent_, here.allowed, least_, here.bound, best_,
+                                            [&] { return limit_.expired(); });
+    is_stuck_ = chosen.parts.empty();
+    ascent_position again = *here.known.from->at;
+    again.step = first_step;
+    here.known = {kept(std::move(again), here.bound)};
+    return chosen;
+  }
+  static void expanded(std::size_t, double) {}
 
  private:
-  using parts = std::vector<part>;
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
-  static constexpr std::size_t steps_at_once = 10;    ///< of one leaf, before the leaf of least bound is chosen again
-  static constexpr std::size_t steps_of_pace = 60;    ///< after which the gain of a leaf is compared with `worthwhile`
-  static constexpr std::size_t steps_of_survey = 50;  ///< over which `mean_labels` averages
-  static constexpr std::size_t steps_of_trial = 100;  ///< of all children of a variable together
-  /// Variables in strong branching; three times as many while none gains enough.
-  static constexpr std::size_t most_tried = 6;
-  /// Leaves that keep a position of their own, those of least bound; the others restart from the first position.
+  static constexpr std::size_t steps_at_once = 10;  ///< before the subproblem of least bound is chosen again
+  static constexpr std::size_t steps_of_pace = 60;  ///< after which the gain is compared with `worthwhile`
+  static constexpr double worthwhile = 0.005;       ///< share of the gap
+  static constexpr double first_step = 0.01;        ///< step length of a new subproblem, whose prices are nearly right
+  /// Subproblems that keep a position of their own, those of least bound; the others restart from the first one.
   static constexpr std::size_t most_positions = 24;
-  /// Share of the gap that `steps_of_pace` steps of a leaf, or the trial of a variable, must gain.
-  static constexpr double worthwhile = 0.005;
-  static constexpr double first_step = 0.01;  ///< step length of a new leaf, whose prices are nearly right
 
-  static bool by_bound(const part& a, const part& b) { return a.bound < b.bound; }
-  [[nodiscard]] static part& least_of(parts& cases) { return *std::min_element(cases.begin(), cases.end(), by_bound); }
-  [[nodiscard]] static double gap(double bound, const incumbent<Cost>& best) {
-    return best.is_known() ? best.upper() - bound : std::max(std::abs(bound), 1.0);
-  }
-
-  /// The shared ascent, moved to a leaf.
-  [[nodiscard]] price_ascent<Cost>& ascent_at(const part& c, const incumbent<Cost>& best) {
-    std::vector<std::size_t> others;
-    for (const auto& [x, label] : c.given)
-      for (strategy l = 0; l < p_->label_count(x); ++l)
-        if (l != label) others.push_back(p_->label_start(x) + l);
-    // above the other costs, but not so high that sums lose digits
-    const double dear = std::max({1.0, std::abs(c.bound), best.is_known() ? std::abs(best.upper()) : 0.0});
-    ascent_.go_to(*c.from, std::move(others), dear);
-    return ascent_;
-  }
-
-  void climb(part& c, const incumbent<Cost>& best, const deadline& limit) {
-    price_ascent<Cost>& ascent = ascent_at(c, best);
-    for (std::size_t i = 0; i < steps_at_once && !limit.expired(); ++i, ++c.steps)
-      if (!ascent.step(best.upper())) c.is_slow = true;
-    c.bound = std::max(c.bound, ascent.bound());
-    c.from = std::make_shared<const ascent_position>(ascent.position());
-    if (c.steps < steps_of_pace) return;
-    c.is_slow = c.is_slow || c.bound - c.mark < worthwhile * gap(c.bound, best);
-    c.mark = c.bound;
-    c.steps = 0;
-  }
-
-  /// Replaces a leaf by one leaf per label of a variable. \returns whether that raises the bound
-  bool divide(part& whole, const incumbent<Cost>& best, const deadline& limit) {
-    const double room = gap(whole.bound, best);
-    price_ascent<Cost>& ascent = ascent_at(whole, best);
-    const std::vector<double> mean = mean_labels(ascent, best, limit);
-    const std::vector<double> least = ascent.label_bounds();
-    parts chosen;
-    double gained = 0;
-    std::size_t tried = 0;
-    for (const std::uint32_t x : most_promising(mean, least, room)) {
-      if (tried >= (gained >= worthwhile * room ? most_tried : 3 * most_tried)) break;
-      ++tried;
-      parts cases = cases_of(whole, x, least, best);
-      for (std::size_t i = 0; i < steps_of_trial && !cases.empty(); i += steps_at_once) {
-        part& next = least_of(cases);
-        if (best.closes(next.bound)) break;
-        climb(next, best, limit);
-      }
-      if (limit.expired()) return false;
-      const double gain = cases.empty() ? room : std::min(room, least_of(cases).bound - whole.bound);
-      worth_[x] = (worth_[x] + std::min(1.0, gain / (worthwhile * room))) / 2;
-      if (gain <= gained) continue;
-      gained = gain;
-      chosen = std::move(cases);
+  [[nodiscard]] std::shared_ptr<kept_position> kept(ascent_position at, double bound) {
+    auto result = std::make_shared<kept_position>(std::make_shared<const ascent_position>(std::move(at)), bound);
+    std::erase_if(positions_, [](const auto& p) { return p.expired(); });
+    positions_.push_back(result);
+    if (positions_.size() > most_positions) {
+      const auto worst = std::max_element(positions_.begin(), positions_.end(), [](const auto& a, const auto& b) {
+        return a.lock()->bound < b.lock()->bound;
+      });
+      worst->lock()->at = first_;
+      positions_.erase(worst);
     }
-    if (gained <= 0) return false;
-    std::swap(whole, cases_.back());
-    cases_.pop_back();
-    cases_.insert(cases_.end(), chosen.begin(), chosen.end());
-    if (cases_.size() > most_positions) {
-      const auto rest = cases_.begin() + static_cast<std::ptrdiff_t>(most_positions);
-      std::nth_element(cases_.begin(), rest, cases_.end(), by_bound);
-      std::for_each(rest, cases_.end(), [&](part& c) { c.from = first_; });
-    }
-    return true;
-  }
-
-  [[nodiscard]] parts cases_of(const part& whole, std::uint32_t x, const std::vector<double>& least,
-                               const incumbent<Cost>& best) const {
-    auto from = std::make_shared<ascent_position>(*whole.from);
-    from->step = first_step;
-    parts cases;
-    for (strategy l = 0; l < p_->label_count(x); ++l) {
-      part c{.given = whole.given, .from = from, .bound = std::max(whole.bound, least[p_->label_start(x) + l])};
-      c.given.emplace_back(x, l);
-      if (!best.closes(c.bound)) cases.push_back(std::move(c));
-    }
-    return cases;
-  }
-
-  /// How often each label is the best one over some steps of the ascent: an approximate optimum of the relaxation.
-  [[nodiscard]] std::vector<double> mean_labels(price_ascent<Cost>& ascent, const incumbent<Cost>& best,
-                                                const deadline& limit) const {
-    std::vector<double> mean(p_->total_labels());
-    std::vector<strategy> labels(p_->size());
-    for (std::size_t i = 0; i < steps_of_survey && !limit.expired(); ++i) {
-      ascent.step(best.upper());
-      ascent.choose(labels);
-      for (std::size_t x = 0; x < labels.size(); ++x)
-        mean[p_->label_start(x) + labels[x]] += 1.0 / static_cast<double>(steps_of_survey);
-    }
-    return mean;
-  }
-
-  /// Undecided variables, by estimated gain: how undecided they are, gains of earlier trials, number of neighbours.
-  [[nodiscard]] std::vector<std::uint32_t> most_promising(const std::vector<double>& mean,
-                                                          const std::vector<double>& least, double room) const {
-    // without rows all steps choose alike, so nearly equal bounds count as undecided, too
-    constexpr double near = 1e-3, tie = 1e-3;
-    std::vector<std::pair<double, std::uint32_t>> order;
-    for (std::uint32_t x = 0; x < p_->size(); ++x) {
-      const auto of_x = std::span(mean).subspan(p_->label_start(x), p_->label_count(x));
-      const auto bounds = std::span(least).subspan(p_->label_start(x), p_->label_count(x));
-      const double lowest = *std::min_element(bounds.begin(), bounds.end());
-      const auto ties = std::count_if(bounds.begin(), bounds.end(), [&](double b) { return b < lowest + near * room; });
-      const double open = 1 - *std::max_element(of_x.begin(), of_x.end()) + (ties > 1 ? tie : 0);
-      if (open >= tie) order.emplace_back(-open * worth_[x] * static_cast<double>(1 + p_->links(x).size()), x);
-    }
-    std::sort(order.begin(), order.end());
-    std::vector<std::uint32_t> result;
-    for (const auto& [score, x] : order) result.push_back(x);
     return result;
   }
 
-  const compact_problem<Cost>* p_;
+  const compact_problem<Cost>& p_;
+  const incumbent<Cost>& best_;
+  const deadline& limit_;
+  variable_origin origin_;
   price_ascent<Cost> ascent_;
   std::shared_ptr<const ascent_position> first_;
-  std::vector<double> worth_;  ///< per variable: running average of its gains in trials, relative to `worthwhile`
-  parts cases_ = {};
+  strong_branching branch_;
+  std::vector<std::weak_ptr<kept_position>> positions_ = {};
+  std::vector<char> allowed_ = {};  ///< in the present subproblem
+  std::vector<double> least_ = {};  ///< bounds of its labels
+  bool is_slow_ = false, is_stuck_ = false, is_allowed_ = false;
+};
+
+/// A lower bound on one problem by branch and bound in which nothing is solved: the least bound of an open subproblem.
+/// See `in_place_relaxation` and `strong_branching`.
+template <cost_value Cost>
+class bound_cases {
+ public:
+  /// \param from   position of an ascent on `p`
+  /// \param known  a lower bound on all labelings
+  /// \pre all references outlive this object
+  bound_cases(const compact_problem<Cost>& p, ascent_position from, double known, const incumbent<Cost>& best,
+              const deadline& limit)
+      : relaxation_(p, std::move(from), best, limit), search_(p, best, relaxation_, record_, never), bound_(known) {
+    search_.start({}, {}, known);
+  }
+  bound_cases(const bound_cases&) = delete;
+  bound_cases& operator=(const bound_cases&) = delete;
+
+  /// A lower bound on every labeling that beats the incumbent; if there is none, the incumbent's cost or slightly less.
+  [[nodiscard]] double bound() const { return bound_; }
+  [[nodiscard]] std::size_t explored() const { return search_.explored(); }
+
+  /// Raises or branches the subproblem of the least bound. \returns whether another call may raise the bound
+  bool work() {
+    if (!relaxation_.allow_one()) return false;
+    bound_ = std::max(bound_, search_.go_on());
+    return search_.is_cut_short();
+  }
+
+ private:
+  static constexpr double never = 2;  ///< share of labels that must be removed for another round: there is none
+
+  in_place_relaxation<Cost> relaxation_;
+  no_record record_;
+  bounded_search<Cost, in_place_relaxation<Cost>> search_;
+  double bound_;
 };
 
 }  // namespace shardweave::inline v0::detail

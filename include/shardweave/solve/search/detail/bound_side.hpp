@@ -171,17 +171,13 @@ class bound_side {
   /// Alternates ascent and reduced-cost fixing until the search ends, on a thread of its own; once neither gains,
   /// branches (`bound_cases`).
   void run() {
-    const double least_worthwhile = effort_.worthwhile;
-    std::optional<bound_cases<Cost>> cases;  // of the present remainder; discarded when labels are removed
     while (!is_over()) {
       climb(std::numeric_limits<std::size_t>::max(), std::numeric_limits<double>::infinity());
-      // removing labels discards these cases, so it must be worth more than they gained
-      effort_.worthwhile = least_worthwhile + (cases ? gain_of(*cases) : 0);
-      if (close_in()) cases.reset();
+      close_in();
       rest_.forget_ascent_on_whole();
       // a new incumbent of the other thread may allow to remove more
       for (bool more = true; !climbs_ && !is_over() && !exchange();) {
-        more = more && work_on(cases);
+        more = more && work_on_cases();
         if (!more) std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
     }
@@ -195,12 +191,15 @@ class bound_side {
     if (is_timed() && limit_.remaining() < 1.5 * longest_round_) return false;  // a round cannot be interrupted
     const double began = limit_.elapsed();
     const solve_control rest{.seconds = limit_.rest().seconds, .stop = control_->stop};
-    const std::size_t gone = rest_.rule_out(best_, effort_.worthwhile, rest,
+    // the cases end with the problem that they are of, so removing labels must be worth more than they gained
+    const std::size_t gone = rest_.rule_out(best_, effort_.worthwhile + gain_of_cases(), rest,
                                             [&](std::vector<strategy> labels) { offer(std::move(labels)); });
     longest_round_ = std::max(longest_round_, limit_.elapsed() - began);
     ruled_out_ += gone;
-    climbs_ = climbs_ || gone > 0;
-    return gone > 0;
+    if (gone == 0) return false;
+    cases_.reset();
+    climbs_ = true;
+    return true;
   }
 
   void finish() {
@@ -217,17 +216,18 @@ class bound_side {
   }
 
   /// Improves the bound by branching. \returns whether another call may gain
-  bool work_on(std::optional<bound_cases<Cost>>& cases) {
+  bool work_on_cases() {
     if (!best_.is_known() || rest_.problem().size() == 0) return false;
-    if (!cases) cases.emplace(rest_.problem(), rest_.ascent().position(), rest_.ascent().bound());
-    const bool more = cases->work(best_, limit_);
-    rest_.raise(cases->bound(), best_);
+    if (!cases_) cases_.emplace(rest_.problem(), rest_.ascent().position(), rest_.ascent().bound(), best_, limit_);
+    const bool more = cases_->work();
+    rest_.raise(cases_->bound(), best_);
     return more;
   }
   /// What the cases gained, as a share of the gap that the ascent alone leaves.
-  [[nodiscard]] double gain_of(const bound_cases<Cost>& cases) {
+  [[nodiscard]] double gain_of_cases() {
+    if (!cases_) return 0;
     const double without = rest_.ascent().bound();
-    return std::clamp((cases.bound() - without) / (best_.upper() - without), 0.0, 1.0);
+    return std::clamp((cases_->bound() - without) / (best_.upper() - without), 0.0, 1.0);
   }
 
   const compact_problem<Cost>* p_;
@@ -239,7 +239,8 @@ class bound_side {
   shared_findings<Cost>* findings_;
   incumbent<Cost> best_;
   remainder<Cost> rest_;
-  bool climbs_ = true;  ///< whether another step may gain
+  std::optional<bound_cases<Cost>> cases_ = std::nullopt;  ///< of what is left
+  bool climbs_ = true;                                     ///< whether another step may gain
   std::size_t steps_ = 0, ruled_out_ = 0, searches_ = 0, iterations_ = 0;
   Cost searched_at_ = forbidden<Cost>;
   double climbing_seconds_ = 0, closing_seconds_ = 0, longest_round_ = 0;

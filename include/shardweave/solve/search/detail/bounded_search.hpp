@@ -7,7 +7,6 @@
 #include <shardweave/solve/search/detail/split.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -45,14 +44,13 @@ struct no_record {
   static constexpr bool explains = false;
   static void refuted(std::uint32_t, const std::vector<char>&) {}
   [[nodiscard]] static std::uint32_t narrowed(std::uint32_t) { return 0; }
-  [[nodiscard]] static std::array<std::uint32_t, 2> parted(std::uint32_t, std::uint32_t,
-                                                           const std::array<std::vector<strategy>, 2>&) {
-    return {};
+  [[nodiscard]] static std::uint32_t parted(std::uint32_t, std::uint32_t, const std::vector<std::vector<strategy>>&) {
+    return 0;
   }
 };
 
 /// Branch and bound: raises the bound of a subproblem, removes labels that no better labeling has (reduced-cost fixing)
-/// while enough of them go, and splits the rest in two, until no open subproblem can contain anything better than the
+/// while enough of them go, and splits the rest, until no open subproblem can contain anything better than the
 /// incumbent.
 ///
 /// \tparam Relaxation  bounds a subproblem, and updates the incumbent with what it finds:
@@ -63,15 +61,15 @@ struct no_record {
 ///   - `root()`: the root of the subproblem that was loaded: that of the search, or what was made of it
 ///   - `raise(part, visit)`: raises `part.bound`, sets `part.known`
 ///   - `is_decided()`: no choice is left; `part.bound` is then final
-///   - `closes(bound)`, `is_over()`: whether a subproblem of this bound is pruned; whether the time is up
+///   - `closes(bound)`: whether a subproblem of this bound is pruned
+///   - `is_unfinished(part)`: whether it is to be raised once more before it is split, as when the time is up
 ///   - `origin()`: variables and labels of its problem as those of the root
 ///   - `allowed()`: labels of the root that are left
 ///   - `label_bounds()`: per label of all variables of its problem, a lower bound on labelings with it
 ///   - `settles(part)`: whether the rest was solved without splitting
-///   - `split()`: how to branch, for its problem
+///   - `split(part)`: how to branch, for its problem; without parts it stays open as it is
 ///   - `expanded(parts, bound)`: called after each subproblem, with a lower bound on all open ones
-/// \tparam Record  what is told of it: as `no_record`, which records nothing. If it `explains`, labels are removed only
-///                 in rounds of their own, each of which is recorded.
+/// \tparam Record  what is told of it: as `no_record`, which records nothing; whether it `explains`
 template <cost_value Cost, class Relaxation, class Record = no_record>
 class bounded_search {
  public:
@@ -84,10 +82,21 @@ class bounded_search {
       : root_(root), best_(best), relaxation_(relaxation), record_(record), worthwhile_(worthwhile) {}
 
   /// \param allowed  per label whether it is left; empty: all are
-  /// \returns a lower bound on labelings that beat the final incumbent; if there are none, its cost or slightly less
+  /// \returns as `go_on`
   double run(typename Relaxation::memory known = {}, std::vector<char> allowed = {}) {
+    start(std::move(known), std::move(allowed));
+    return go_on();
+  }
+  /// Opens the root.
+  /// \param bound  a lower bound on all of it
+  void start(typename Relaxation::memory known = {}, std::vector<char> allowed = {}, double bound = -infinity) {
     if (allowed.empty()) allowed.assign(root_.total_labels(), 1);
-    open_.push_back({std::move(allowed), std::move(known)});
+    open_.push_back({std::move(allowed), std::move(known), bound});
+  }
+  /// Explores open subproblems while the relaxation does; may be called again after that.
+  /// \returns a lower bound on labelings that beat the final incumbent; if there are none, its cost or slightly less
+  double go_on() {
+    cut_short_ = false;
     while (!open_.empty()) {
       if constexpr (Relaxation::order == search_order::least_bound_first)
         if (is_settled(open_.front().bound)) {  // and so are all others
@@ -144,7 +153,7 @@ class bounded_search {
         return;
       }
       if (relaxation_.closes(here.bound)) return;
-      if (relaxation_.is_over()) return push(std::move(here));
+      if (relaxation_.is_unfinished(here)) return push(std::move(here));
       here.allowed = relaxation_.allowed();
       const std::vector<double>& least = relaxation_.label_bounds();
       const variable_origin& origin = relaxation_.origin();
@@ -153,39 +162,45 @@ class bounded_search {
       for (const auto& [x, labels] : origin)
         for (const strategy l : labels)
           if (relaxation_.closes(least[at++])) gone.push_back(relaxation_.root().label_start(x) + l);
-      const bool narrows =
-          !gone.empty() && static_cast<double>(gone.size()) >= worthwhile_ * static_cast<double>(least.size());
-      if (narrows || !Record::explains) {
-        for (const std::size_t label : gone) here.allowed[label] = 0;
-        dropped_ += gone.size();
-      }
-      if (!narrows) break;
+      if (gone.empty()) break;
+      for (const std::size_t label : gone) here.allowed[label] = 0;
+      dropped_ += gone.size();
       here.number = record_.narrowed(here.number);
+      if (static_cast<double>(gone.size()) < worthwhile_ * static_cast<double>(least.size())) break;
     }
-    if (!relaxation_.settles(here)) halve(std::move(here));
+    if (!relaxation_.settles(here)) divide(std::move(here));
   }
 
-  void halve(part here) {
-    const two_way_split chosen = relaxation_.split();
+  void divide(part here) {
+    const branching chosen = relaxation_.split(here);
+    if (chosen.parts.empty()) return push(std::move(here));
     const variable_origin& origin = relaxation_.origin();
     const std::vector<double>& least = relaxation_.label_bounds();
     const auto& [x, labels] = origin[chosen.variable];
     std::size_t start = 0;
     for (std::size_t y = 0; y < chosen.variable; ++y) start += origin[y].second.size();
-    std::array<std::vector<strategy>, 2> halves;
-    std::array<double, 2> bounds{infinity, infinity};
-    for (std::size_t i = 0; i < 2; ++i)
-      for (const strategy l : chosen.halves[i]) {
-        halves[i].push_back(labels[l]);
+    const std::size_t of_x = relaxation_.root().label_start(x);
+    const std::size_t parts = chosen.parts.size();
+    std::vector<std::vector<strategy>> in_root(parts);
+    std::vector<double> bounds(parts, infinity);
+    for (std::size_t i = 0; i < parts; ++i) {
+      for (const strategy l : chosen.parts[i]) {
+        in_root[i].push_back(labels[l]);
         bounds[i] = std::min(bounds[i], least[start + l]);
       }
-    // a half that is never opened has the multipliers of the whole in the record, which prove no more of it
-    if (Record::explains && !best_.is_known()) bounds.fill(here.bound);
-    const std::array<std::uint32_t, 2> numbers = record_.parted(here.number, x, halves);
-    for (std::size_t i = 0; i < 2; ++i) {
-      part half{here.allowed, here.known, std::max(here.bound, bounds[i]), numbers[i], 2 * explored_ + 1 - i};
-      for (const strategy l : halves[1 - i]) half.allowed[relaxation_.root().label_start(x) + l] = 0;
-      push(std::move(half));
+      if (!chosen.bounds.empty()) bounds[i] = std::max(bounds[i], chosen.bounds[i]);
+    }
+    // a part that is never opened has the multipliers of the whole in the record, which prove no more of it
+    if (Record::explains && !best_.is_known()) bounds.assign(parts, here.bound);
+    const std::uint32_t first = record_.parted(here.number, x, in_root);
+    const std::vector<char> allowed = here.allowed;
+    for (const strategy l : labels) here.allowed[of_x + l] = 0;
+    made_ += parts;
+    for (std::size_t i = 0; i < parts; ++i) {
+      part one{here.allowed, here.known, std::max(here.bound, bounds[i]), first + static_cast<std::uint32_t>(i),
+               made_ - i};
+      for (const strategy l : in_root[i]) one.allowed[of_x + l] = allowed[of_x + l];
+      push(std::move(one));
     }
   }
 
@@ -196,7 +211,7 @@ class bounded_search {
   double worthwhile_;
   std::vector<part> open_;     ///< a heap
   double weakest_ = infinity;  ///< the least bound of a decided subproblem
-  std::size_t explored_ = 0, dropped_ = 0;
+  std::size_t explored_ = 0, dropped_ = 0, made_ = 0;
   bool cut_short_ = false;
 };
 

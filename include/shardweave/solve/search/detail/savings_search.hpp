@@ -30,10 +30,15 @@
 
 namespace shardweave::inline v0::detail {
 
+/// The settings of `overlapped`.
+struct savings_effort {
+  std::size_t nodes, root_steps, node_steps, patience;
+  savings_ascent_options ascent;
+};
+
 /// Bounds the subproblems of the search behind `overlapped` by `savings_ascent`. At the root it also looks for
 /// labelings that no prices lead to (`front_bound`).
-/// \tparam Settings  `overlapped`, which is not defined before this
-template <cost_value Cost, class Settings>
+template <cost_value Cost>
 class savings_search {
  public:
   struct memory {
@@ -43,8 +48,8 @@ class savings_search {
   using part = open_part<memory>;
   static constexpr search_order order = search_order::depth_first;
 
-  /// \pre all references outlive this object
-  savings_search(const Settings& settings, const solve_control& how, const placement_problem<Cost>& root)
+  /// \pre `how` and `root` outlive this object
+  savings_search(const savings_effort& settings, const solve_control& how, const placement_problem<Cost>& root)
       : options_(settings),
         control_(how),
         limit_(how),
@@ -66,6 +71,7 @@ class savings_search {
   }
   [[nodiscard]] bool is_over() const { return limit_.expired(); }
   [[nodiscard]] bool closes(double bound) const { return best_.closes(bound); }
+  [[nodiscard]] bool is_unfinished(const part&) const { return is_over(); }
 
   [[nodiscard]] bool open(const part& here, const part_visit&) {
     ascent_.reset();
@@ -103,7 +109,7 @@ class savings_search {
   [[nodiscard]] const std::vector<double>& label_bounds() const { return least_; }
   [[nodiscard]] static bool settles(const part&) { return false; }
   /// The half with the greater share in the mixture of labelings comes first.
-  [[nodiscard]] two_way_split split() const {
+  [[nodiscard]] branching split(const part&) const {
     const savings_terms<Cost>* terms = now_->problem.savings();
     return split_by_mixture(now_->compact(), terms == nullptr ? nothing_ : *terms, *ascent_, least_, best_);
   }
@@ -198,7 +204,7 @@ class savings_search {
     }
   }
 
-  const Settings& options_;
+  savings_effort options_;
   const solve_control& control_;
   deadline limit_;
   incumbent<Cost> best_;

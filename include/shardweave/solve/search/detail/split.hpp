@@ -6,7 +6,6 @@
 #include <shardweave/solve/detail/order_by.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -20,16 +19,17 @@
 
 namespace shardweave::inline v0::detail {
 
-/// A variable, and a partition of its labels in two; the half with the better label comes first.
-struct two_way_split {
+/// A variable, and a partition of its labels; parts with better labels come first.
+struct branching {
   std::size_t variable = 0;
-  std::array<std::vector<strategy>, 2> halves = {};
+  std::vector<std::vector<strategy>> parts = {};
+  std::vector<double> bounds = {};  ///< lower bounds of the parts; empty: none are known
 };
 
 /// Splits the labels of a variable at the largest gap between their values in `measure`; infinite gaps do not count.
 /// \param least  lower bounds on labelings with each label
-inline two_way_split split_at_widest_step(std::size_t variable, std::span<const double> measure,
-                                          std::span<const double> least) {
+inline branching split_at_widest_step(std::size_t variable, std::span<const double> measure,
+                                      std::span<const double> least) {
   std::vector<strategy> order;
   order_by(measure, order);
   std::size_t cut = 1;
@@ -40,13 +40,13 @@ inline two_way_split split_at_widest_step(std::size_t variable, std::span<const 
       cut = i;
     }
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>(cut);
-  two_way_split result{variable, {std::vector(order.begin(), middle), std::vector(middle, order.end())}};
+  branching result{variable, {{order.begin(), middle}, {middle, order.end()}}};
   const auto best_of = [&](const std::vector<strategy>& half) {
     double best = std::numeric_limits<double>::infinity();
     for (const strategy l : half) best = std::min(best, least[l]);
     return best;
   };
-  if (best_of(result.halves[1]) < best_of(result.halves[0])) std::swap(result.halves[0], result.halves[1]);
+  if (best_of(result.parts[1]) < best_of(result.parts[0])) std::swap(result.parts[0], result.parts[1]);
   return result;
 }
 
@@ -57,8 +57,8 @@ inline two_way_split split_at_widest_step(std::size_t variable, std::span<const 
 /// \pre some variable has two labels
 /// Complexity: O(labels * segments)
 template <cost_value Cost>
-[[nodiscard]] two_way_split split_by_usage(const compact_problem<Cost>& p, std::span<const double> prices,
-                                           std::span<const double> least, double near) {
+[[nodiscard]] branching split_by_usage(const compact_problem<Cost>& p, std::span<const double> prices,
+                                       std::span<const double> least, double near) {
   std::vector<double> price_before(p.rows().size() + 1);
   std::partial_sum(prices.begin(), prices.end(), price_before.begin() + 1);
   std::size_t chosen = p.size();
@@ -89,7 +89,7 @@ template <cost_value Cost>
 
 /// The bound up to which labels count as promising in a split: halfway to the incumbent.
 template <cost_value Cost>
-[[nodiscard]] double near_bound(const std::vector<double>& least, const incumbent<Cost>& best) {
+[[nodiscard]] double near_bound(std::span<const double> least, const incumbent<Cost>& best) {
   const double floor = *std::min_element(least.begin(), least.end());
   return best.is_known() ? floor + 0.5 * (best.upper() - floor) : std::numeric_limits<double>::infinity();
 }
@@ -156,9 +156,9 @@ template <cost_value Cost>
 /// \param least  lower bounds on labelings with each label, per label of all variables
 /// Complexity: one game per distinct partition of the labelings, and O(labels + terms)
 template <cost_value Cost>
-[[nodiscard]] two_way_split split_by_mixture(const compact_problem<Cost>& p, const savings_terms<Cost>& terms,
-                                             const savings_ascent<Cost>& ascent, const std::vector<double>& least,
-                                             const incumbent<Cost>& best) {
+[[nodiscard]] branching split_by_mixture(const compact_problem<Cost>& p, const savings_terms<Cost>& terms,
+                                         const savings_ascent<Cost>& ascent, const std::vector<double>& least,
+                                         const incumbent<Cost>& best) {
   const std::vector<double> share = ascent.shares();
   const std::vector<rival_labels> rivals = rivals_in(p, std::span<const double>(share), least, best);
   const std::vector<double> impact = impact_of(rivals, terms, ascent.labels());
@@ -185,7 +185,7 @@ template <cost_value Cost>
     return known->second;
   };
 
-  two_way_split result;
+  branching result{.parts = {{}, {}}};
   std::pair<double, double> most{-1, -1};
   for (std::size_t x = 0; x < p.size(); ++x) {
     if (rivals[x].doubt < 0) continue;
@@ -197,7 +197,7 @@ template <cost_value Cost>
   }
   const bool is_open = rivals[result.variable].doubt >= 0;
   for (strategy l = 0; l < p.label_count(result.variable); ++l)
-    result.halves[!is_open || l == rivals[result.variable].first ? 0 : 1].push_back(l);
+    result.parts[!is_open || l == rivals[result.variable].first ? 0 : 1].push_back(l);
   return result;
 }
 
