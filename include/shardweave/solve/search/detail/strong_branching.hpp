@@ -94,7 +94,7 @@ class strong_branching {
   /// Subproblems with fewer labels are split by usage at once.
   static constexpr std::size_t least_labels = 1000;
 
-  /// Branches by trials of a subproblem that is all of `p` if that raises the bound by much, and by usage if not.
+  /// Branches by trials of a subproblem that is all of `p` if that raises the bound by enough, and by usage if not.
   /// \param prices  of the rows
   /// \returns no parts if the time is up
   template <cost_value Cost, class IsOver>
@@ -108,8 +108,8 @@ class strong_branching {
       const std::vector<char> all(p.total_labels(), 1);
       branching chosen = choose<Cost>(p, origin, ascent, all, least, bound, best, is_over);
       if (is_over()) return {};
-      if (!chosen.parts.empty() &&
-          *std::min_element(chosen.bounds.begin(), chosen.bounds.end()) - bound >= much * open_gap(bound, best)) {
+      const double needed = p.total_labels() < many_labels ? much * open_gap(bound, best) : 0;
+      if (!chosen.parts.empty() && *std::min_element(chosen.bounds.begin(), chosen.bounds.end()) - bound >= needed) {
         failures_ = 0;
         return chosen;
       }
@@ -125,9 +125,11 @@ class strong_branching {
   /// Variables that are tried; three times as many while none gains enough.
   static constexpr std::size_t most_tried = 6;
   static constexpr double worthwhile = 0.005;  ///< share of the gap that a trial must gain
-  /// The same where a split by usage could be made instead. With a fiftieth the proof of the contest's M is not closed
-  /// in 40 s; with a tenth in 11.
+  /// The same where a split by usage could be made instead, of fewer than `many_labels`: in larger subproblems one
+  /// variable uses too little to tell. With a fiftieth the proof of the contest's M is not closed in 40 s; with a tenth
+  /// in 11.
   static constexpr double much = 0.1;
+  static constexpr std::size_t many_labels = 5000;
   static constexpr double first_step =
       0.01;  ///< step length of the first trial of a label, whose prices are nearly right
 
