@@ -34,9 +34,10 @@ namespace shardweave::inline v0 {
 
 /// Exact search with budgets. At every node the problem is reduced, the bound of `price_ascent` is raised, and labels
 /// whose bound is no better than the incumbent are removed (reduced-cost fixing), repeatedly while that removes enough.
-/// Then the node is split in two at the variable whose near-optimal labels differ most in priced usage. Best-first: the
-/// open node of least bound is next. Where price steps stop gaining, the rows of largest contribution are strengthened
-/// as knapsacks (`price_ascent::strengthen`); a node starts from the prices and messages of its parent.
+/// Then the node is split in two at the variable whose near-optimal labels differ most in priced usage, or, where many
+/// labels are left and trials show that it gains more, into all labels of a variable (strong branching). Best-first:
+/// the open node of least bound is next. Where price steps stop gaining, the rows of largest contribution are
+/// strengthened as knapsacks (`price_ascent::strengthen`); a node starts from the prices and messages of its parent.
 ///
 /// Every bound is computed by this library, so a proof of optimality does not rest on a backend. It ends after `nodes`.
 /// The reported bound is the least one of the open nodes, valid at any time. Source: reduced-cost fixing and two-way
@@ -45,8 +46,8 @@ namespace shardweave::inline v0 {
 ///
 /// An iteration (`solve_control::iterations`) is a step of the ascent.
 /// Complexity: exponential without a limit; a node takes reductions, up to `node_steps` steps of `price_ascent` after
-/// each (`root_steps` at the root), and an elimination if its factors are small. An open node keeps its labels, prices
-/// and messages.
+/// each (`root_steps` at the root), an elimination if its factors are small, and with `trials` up to some two thousand
+/// steps to choose a split. An open node keeps its labels, prices and messages.
 class branch_and_bound {
  public:
   static constexpr std::string_view name = "branch_and_bound";
@@ -174,7 +175,7 @@ class branch_and_bound::relaxation {
       return detail::split_by_usage(now_->problem(), std::span<const double>(prices_), std::span<const double>(least_),
                                     detail::near_bound(least_, best_));
     return branch_.choose_or_split_by_usage<Cost>(now_->problem(), now_->origin(), *ascent_, prices_, least_,
-                                                  here.bound, best_, [this] { return limit_.expired(); });
+                                                  here.bound, best_, [this] { return is_over(); });
   }
 
   /// Solves what is left of a node by `elimination`, rows relaxed, if that is cheap. If it exceeds the limits, it is

@@ -81,20 +81,13 @@ struct plain_relaxation {
   const problem& p;
   sw::detail::incumbent<std::int64_t>& best;
   bool has_exact_labels = false;
-  std::size_t at_once = std::numeric_limits<std::size_t>::max();  ///< subproblems until it pauses
-  std::size_t left_to_explore = at_once, times_raised = 0, raises = 1;
+  std::size_t raises = 1;  ///< before a split
+  std::size_t times_raised = 0;
   sw::detail::variable_origin of_root = sw::detail::origin_of(p);
   std::vector<char> now = {};
   std::vector<double> least = {};
 
-  [[nodiscard]] bool goes_on(std::size_t) {
-    if (left_to_explore == 0) {
-      left_to_explore = at_once;
-      return false;
-    }
-    --left_to_explore;
-    return true;
-  }
+  [[nodiscard]] static bool goes_on(std::size_t) { return true; }
   [[nodiscard]] bool closes(double bound) const { return best.closes(bound); }
   [[nodiscard]] bool is_unfinished(const part&) const { return times_raised % raises != 0; }
   [[nodiscard]] bool open(const part& here, const sw::detail::part_visit&) {
@@ -199,14 +192,17 @@ void finds_optima(std::size_t at_once, std::size_t raises) {
     const auto p = draw_small<std::int64_t>(seed, {.variables = 5, .forbidden = seed % 2 == 0 ? 0.3 : 0.0});
     const auto optimum = brute_optimum_of(p);
     sw::detail::incumbent<std::int64_t> best;
-    plain_relaxation<Order> relaxation{.p = p, .best = best, .at_once = at_once, .raises = raises};
+    plain_relaxation<Order> relaxation{.p = p, .best = best, .raises = raises};
     sw::detail::no_record nothing;
     sw::detail::bounded_search<std::int64_t, plain_relaxation<Order>> search(p, best, relaxation, nothing, 0.02);
-    double bound = search.run();
+    search.start();
+    double bound = search.go_on(at_once);
     for (double before = bound; search.is_cut_short(); before = bound) {
       if (optimum) CHECK(bound <= static_cast<double>(*optimum));
-      bound = search.go_on();
+      const std::size_t explored = search.explored();
+      bound = search.go_on(at_once);
       CHECK(bound >= before);
+      CHECK(search.explored() - explored <= at_once);
     }
     CHECK(best.is_known() == optimum.has_value());
     if (optimum) CHECK(best.cost() == *optimum);

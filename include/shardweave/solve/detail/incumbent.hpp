@@ -70,6 +70,10 @@ class incumbent {
     if constexpr (std::floating_point<Cost>) least -= 0.5 * optimality_tolerance * std::max(1.0, std::abs(least));
     return gap_ > 0 ? std::min(least, within_gap()) : least;
   }
+  /// How far it is above a bound; where nothing is known, as much as the bound itself, at least 1.
+  [[nodiscard]] double gap_above(double bound) const {
+    return known_ ? upper() - bound : std::max(std::abs(bound), 1.0);
+  }
   /// Whether this bound on all labelings proves that the incumbent is within the gap.
   [[nodiscard]] bool is_enough(double bound) const { return known_ && is_within(gap_, bound, cost_); }
 

@@ -105,7 +105,7 @@ class rest_relaxation {
     if (!closes(bound) && p.total_labels() <= here.known.tried / 5 * 4 && !has_knapsacks_ && !is_over())
       bound = std::max(bound, with_knapsacks(here, most, bound));
     here.bound = is_decided() ? bound : std::max(here.bound, bound);
-    gains_ = large && here.bound - before >= worthwhile * open_gap(here.bound, best_);
+    gains_ = large && here.bound - before >= worthwhile * best_.gap_above(here.bound);
   }
   [[nodiscard]] bool is_decided() const { return now_->compact().size() == 0; }
   [[nodiscard]] const compact_problem<Cost>& root() const { return *root_->problem; }

@@ -53,10 +53,7 @@ class in_place_relaxation {
         first_(std::make_shared<const ascent_position>(std::move(first))),
         branch_(p.size()) {}
 
-  /// Lets another subproblem be explored. \returns whether that may gain
-  bool allow_one() { return is_allowed_ = !is_stuck_ && !limit_.expired(); }
-
-  [[nodiscard]] bool goes_on(std::size_t) { return std::exchange(is_allowed_, false); }
+  [[nodiscard]] bool goes_on(std::size_t) const { return !is_stuck_ && !limit_.expired(); }
   [[nodiscard]] bool closes(double bound) const { return best_.closes(bound); }
   [[nodiscard]] bool is_unfinished(const part&) const { return !is_slow_ || limit_.expired(); }
 
@@ -75,7 +72,7 @@ class in_place_relaxation {
       if (!ascent_.step(best_.upper())) is_slow_ = true;
     here.bound = std::max(here.bound, ascent_.bound());
     if (here.known.steps >= steps_of_pace || is_slow_) {
-      is_slow_ = is_slow_ || here.bound - here.known.mark < worthwhile * open_gap(here.bound, best_);
+      is_slow_ = is_slow_ || here.bound - here.known.mark < worthwhile * best_.gap_above(here.bound);
       here.known.mark = here.bound;
       here.known.steps = 0;
     }
@@ -134,7 +131,7 @@ class in_place_relaxation {
   std::vector<std::weak_ptr<kept_position>> positions_ = {};
   std::vector<char> allowed_ = {};  ///< in the present subproblem
   std::vector<double> least_ = {};  ///< bounds of its labels
-  bool is_slow_ = false, is_stuck_ = false, is_allowed_ = false;
+  bool is_slow_ = false, is_stuck_ = false;
 };
 
 /// A lower bound on one problem by branch and bound in which nothing is solved: the least bound of an open subproblem.
@@ -159,9 +156,8 @@ class bound_cases {
 
   /// Raises or branches the subproblem of the least bound. \returns whether another call may raise the bound
   bool work() {
-    if (!relaxation_.allow_one()) return false;
-    bound_ = std::max(bound_, search_.go_on());
-    return search_.is_cut_short();
+    bound_ = std::max(bound_, search_.go_on(1));
+    return search_.is_cut_short() && relaxation_.goes_on(search_.explored());
   }
 
  private:

@@ -94,16 +94,17 @@ class bounded_search {
     open_.push_back({std::move(allowed), std::move(known), bound});
   }
   /// Explores open subproblems while the relaxation does; may be called again after that.
+  /// \param at_most  so many of them
   /// \returns a lower bound on labelings that beat the final incumbent; if there are none, its cost or slightly less
-  double go_on() {
+  double go_on(std::size_t at_most = std::numeric_limits<std::size_t>::max()) {
     cut_short_ = false;
-    while (!open_.empty()) {
+    for (std::size_t left = at_most; !open_.empty(); --left) {
       if constexpr (Relaxation::order == search_order::least_bound_first)
         if (is_settled(open_.front().bound)) {  // and so are all others
           open_.clear();
           break;
         }
-      if (!relaxation_.goes_on(explored_)) {
+      if (left == 0 || !relaxation_.goes_on(explored_)) {
         cut_short_ = true;
         break;
       }

@@ -21,12 +21,6 @@
 
 namespace shardweave::inline v0::detail {
 
-/// What is left of the gap; some of the bound where no incumbent is known.
-template <cost_value Cost>
-[[nodiscard]] double open_gap(double bound, const incumbent<Cost>& best) {
-  return best.is_known() ? best.upper() - bound : std::max(std::abs(bound), 1.0);
-}
-
 /// Moves an ascent to a subproblem of its problem, where labels that are not allowed have a high cost.
 /// \param allowed  per label: whether it is in the subproblem
 /// \param bound    that of the subproblem
@@ -68,7 +62,7 @@ class strong_branching {
                                  const IsOver& is_over) {
     const auto start = std::make_shared<ascent_position>(ascent.position());
     start->step = first_step;
-    const double room = open_gap(bound, best);
+    const double room = best.gap_above(bound);
     const std::vector<double> mean = mean_labels(p, ascent, best, is_over);
     branching chosen;
     double gained = 0;
@@ -108,7 +102,7 @@ class strong_branching {
       const std::vector<char> all(p.total_labels(), 1);
       branching chosen = choose<Cost>(p, origin, ascent, all, least, bound, best, is_over);
       if (is_over()) return {};
-      const double needed = p.total_labels() < many_labels ? much * open_gap(bound, best) : 0;
+      const double needed = p.total_labels() < many_labels ? much * best.gap_above(bound) : 0;
       if (!chosen.parts.empty() && *std::min_element(chosen.bounds.begin(), chosen.bounds.end()) - bound >= needed) {
         failures_ = 0;
         return chosen;
