@@ -159,6 +159,26 @@ TEST_SUITE("row_prices") {
     prices.follow(std::vector<double>{0, 0}, 1, 1);  // no slope, no step
     CHECK(prices.values() == std::vector<double>{10, 7});
   }
+
+  TEST_CASE("it approaches an aim by a share that falls where steps gain nothing, and never overshoots") {
+    const auto p = three_usages(-9, 9);
+    sw::row_prices<double> prices(p);
+    const std::vector<double> slope{2};
+    prices.approach(110, 100, slope, 1);  // 10 = 2 * 5
+    CHECK(prices.values().front() == 5);
+    prices.lengthen_step();
+    CHECK(prices.step() == 1);
+    prices.shorten_step();
+    prices.approach(110, 100, slope, 1);
+    CHECK(prices.values().front() == 5 + 0.7 * 5);
+    prices.set_step(0.5);
+    prices.lengthen_step();
+    CHECK(prices.step() == 0.55);
+    prices.set_step(1);
+    prices.values().front() = 0;
+    prices.approach(100, 300, slope, 1);  // an aim that is reached: a little further
+    CHECK(prices.values().front() == doctest::Approx(0.005));
+  }
 }
 
 }  // namespace row_prices_tests

@@ -21,6 +21,7 @@ namespace shardweave::inline v0::detail {
 
 /// Tolerance of limits: 2^-18, slightly more than the 10^-6 of `budget_tolerance`.
 inline constexpr int tolerance_bits = 18;
+inline constexpr double checked_tolerance = 0x1p-18;
 
 /// Precision of the numbers of a check, and a bound on their sums.
 struct number_range {

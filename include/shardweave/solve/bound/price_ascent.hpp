@@ -55,7 +55,7 @@ class price_ascent {
     prices_.values() = std::move(prices);
     prices_.confine();
     best_prices_ = prices_.values();
-    step_ = later_step;
+    prices_.set_step(later_step);
     load_unary();
   }
 
@@ -115,7 +115,7 @@ class price_ascent {
   /// The best state, to be continued by `go_to`.
   [[nodiscard]] detail::ascent_position position() const {
     const std::vector<double> messages = best_prices_.empty() ? messages_.messages() : best_messages_;
-    return {best_prices_, {messages.begin(), messages.end()}, step_, newest_};
+    return {best_prices_, {messages.begin(), messages.end()}, prices_.step(), newest_};
   }
   /// Continues from a state on this problem, with the cost of some labels raised by `dearer`: then the bound is valid
   /// for all labelings without these. `bound` starts anew.
@@ -123,7 +123,7 @@ class price_ascent {
   void go_to(const detail::ascent_position& at, std::vector<std::size_t> avoided, double dearer) {
     best_prices_ = at.prices;
     best_messages_.assign(at.messages.begin(), at.messages.end());
-    step_ = at.step;
+    prices_.set_step(at.step);
     newest_ = at.newest;
     avoided_ = std::move(avoided);
     dearer_ = dearer;
@@ -160,10 +160,10 @@ class price_ascent {
       stalled_ = 0;
     } else if (++stalled_ >= patience_) {
       stalled_ = 0;
-      step_ *= step_decay;
+      prices_.shorten_step();
       if (has_many_rows()) newest_ = std::max(least_newest, newest_ * newest_decay);
       fall_back();
-      return step_ > least_step;
+      return prices_.step() > least_step;
     }
     const bool rises = reached > bound_ + least_rise * std::abs(bound_);
     if (raise(reached)) keep_best();
@@ -172,11 +172,11 @@ class price_ascent {
     for (std::size_t r = 0; r < is_taken_.size(); ++r)
       if (is_taken_[r] != 0) slope[r] = 0;
     const bool is_aimed = std::isfinite(target);  // what is aimed at otherwise is a guess
-    if (is_aimed && rises && prices_.goes_on_along(slope)) step_ = std::min(1.0, step_growth * step_);
+    if (is_aimed && rises && prices_.goes_on_along(slope)) prices_.lengthen_step();
     const double aim = is_aimed ? std::min(target, bound_ + 0.15 * std::abs(bound_) + 1)
                                 : bound_ + 0.5 * std::max(std::abs(bound_), 1.0);
-    prices_.follow(slope, newest_, step_ * std::max(aim - bound_, 1e-4 * std::abs(aim)));
-    return step_ > least_step;
+    prices_.approach(aim, bound_, slope, newest_);
+    return prices_.step() > least_step;
   }
 
   /// Makes rows knapsack factors instead of prices, those first whose prices earn most. The bound is then that of their
@@ -208,7 +208,7 @@ class price_ascent {
     messages_.save(best_messages_);
     bound_ = -std::numeric_limits<double>::infinity();
     stalled_ = 0;
-    step_ = later_step;
+    prices_.set_step(later_step);
     return true;
   }
   /// The same, of rows that earn at least a thousandth of the bound. \pre a step was made since it started anew
@@ -289,8 +289,6 @@ class price_ascent {
 
   static constexpr std::size_t warm_up = 30;    ///< sweeps before the prices move
   static constexpr double least_gain = 1e-6;    ///< relative rise of the bound that counts as progress
-  static constexpr double step_decay = 0.7;     ///< factor on the step length after `patience_` steps without progress
-  static constexpr double step_growth = 1.1;    ///< factor on it after a step that raised the bound, and would again
   static constexpr double least_rise = 1e-7;    ///< of the bound, relative, by which it must: smaller ones never end
   static constexpr double newest = 0.3;         ///< weight of the newest subgradient in the direction
   static constexpr std::size_t many_rows = 50;  ///< from so many rows on that weight starts at half of `newest`
@@ -312,7 +310,7 @@ class price_ascent {
   double dearer_ = 0;
   std::size_t row_work_ = 0;
   double bound_ = -std::numeric_limits<double>::infinity();
-  double step_ = 1, newest_;
+  double newest_;  ///< weight of the newest subgradient
   std::size_t patience_;
   std::size_t stalled_ = 0;
   std::size_t warmed_ = 0;

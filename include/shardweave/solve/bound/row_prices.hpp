@@ -56,13 +56,13 @@ class row_prices {
   }
 
   /// The constant term of the Lagrangian: prices times limits, with a margin for rounding.
-  [[nodiscard]] double earned() const {
+  /// \param tolerance  up to which usage counts as within a limit
+  [[nodiscard]] double earned(double tolerance = budget_tolerance) const {
     double total = 0, magnitude = 0;
     for (std::size_t r = 0; r < price_.size(); ++r) {
       if (price_[r] == 0) continue;
-      // usage counts as within a limit up to the tolerance of budgets
       const usage_row& row = p_->rows()[r];
-      const double amount = price_[r] * (price_[r] > 0 ? row.high + budget_tolerance : row.low - budget_tolerance);
+      const double amount = price_[r] * (price_[r] > 0 ? row.high + tolerance : row.low - tolerance);
       total += amount;
       magnitude += std::abs(amount);
     }
@@ -84,6 +84,17 @@ class row_prices {
     for (std::size_t r = 0; r < price_.size(); ++r) price_[r] += distance / square * direction_[r];
     confine();
   }
+  /// The same, as far as would raise the bound by the step length's share of what it is below `aim`.
+  void approach(double aim, double bound, std::span<const double> slope, double newest) {
+    follow(slope, newest, step_ * std::max(aim - bound, 1e-4 * std::abs(aim)));
+  }
+  /// The step length of `approach`.
+  [[nodiscard]] double step() const { return step_; }
+  void set_step(double step) { step_ = step; }
+  /// To be called where steps gain nothing more.
+  void shorten_step() { step_ *= 0.7; }
+  /// To be called after a step that raised the bound, and would again.
+  void lengthen_step() { step_ = std::min(1.0, 1.1 * step_); }
   /// Whether the direction of the last step would raise the bound further, as far as this subgradient tells.
   [[nodiscard]] bool goes_on_along(std::span<const double> slope) const {
     return std::inner_product(direction_.begin(), direction_.end(), slope.begin(), 0.0) > 0;
@@ -149,6 +160,7 @@ class row_prices {
   const compact_problem<Cost>* p_;
   std::vector<double> price_;
   std::vector<double> direction_ = {};  ///< of the last step
+  double step_ = 1;
   // segments, stored contiguously: they are many and read in every step
   std::vector<range> ranges_;
   std::vector<std::size_t> range_end_;  ///< per variable: where its ranges end

@@ -265,11 +265,11 @@ class savings_ascent {
   void move_rows(double target) {
     const std::vector<double> slope = rows_.slope(labels_);
     if (stalled_ > 0 && stalled_ % 4 == 0) {
-      row_step_ *= 0.7;
+      rows_.shorten_step();
       rows_.values() = best_rows_;
     }
     const double aim = std::isfinite(target) ? target : bound_ + 0.1 * std::max(std::abs(bound_), 1.0);
-    rows_.follow(slope, 0.5, row_step_ * std::max(aim - bound_, 1e-4 * std::abs(aim)));
+    rows_.approach(aim, bound_, slope, 0.5);
   }
 
   const compact_problem<Cost>* p_;
@@ -289,7 +289,6 @@ class savings_ascent {
   std::vector<Cost> offered_, wanted_;
   double most_ = -1;
   double bound_ = -infinity, mark_ = -infinity;
-  double row_step_ = 1;
   std::size_t stalled_ = 0;
 };
 

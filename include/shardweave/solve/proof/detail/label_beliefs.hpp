@@ -2,7 +2,9 @@
 
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/detail/number_range.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
+#include <shardweave/solve/bound/row_prices.hpp>
 #include <shardweave/solve/proof/detail/row_sums.hpp>
 
 #include <algorithm>
@@ -75,20 +77,12 @@ struct priced_labels {
 /// \param of_row  a price per row, of the sign of the limit that it is against
 template <cost_value Cost>
 [[nodiscard]] priced_labels labels_at_prices(const compact_problem<Cost>& p, const std::vector<double>& of_row) {
-  priced_labels result{static_cast<double>(p.constant()), std::vector<double>(p.total_labels())};
-  std::vector<double> before(p.rows().size() + 1);  // sums of the prices of rows 0..r-1
-  for (std::size_t r = 0; r < p.rows().size(); ++r) {
-    const double price = of_row[r];
-    const bool counts = price != 0 && std::isfinite(price > 0 ? p.rows()[r].high : p.rows()[r].low);
-    before[r + 1] = before[r] + (counts ? price : 0);
-    if (counts) result.apart -= price * (price > 0 ? p.rows()[r].high : p.rows()[r].low) + std::abs(price) * 0x1p-18;
-  }
-  for (std::size_t x = 0; x < p.size(); ++x) {
-    double* of = result.of_label.data() + p.label_start(x);
-    for (std::size_t l = 0; l < p.label_count(x); ++l) of[l] = static_cast<double>(p.unary(x)[l]);
-    for (const usage_segment& s : p.segments(x))
-      for (std::size_t l = 0; l < p.label_count(x); ++l) of[l] += (before[s.end] - before[s.begin]) * s.usage[l];
-  }
+  row_prices<Cost> prices(p);
+  prices.values() = of_row;
+  prices.confine();
+  priced_labels result{static_cast<double>(p.constant()) - prices.earned(checked_tolerance),
+                       std::vector<double>(p.total_labels())};
+  prices.add_to(result.of_label);
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/detail/number_range.hpp>
 #include <shardweave/placement/knapsack_room.hpp>
 #include <shardweave/placement/knapsack_sums.hpp>
 #include <shardweave/placement/stated_form.hpp>
@@ -63,7 +64,6 @@ template <cost_value Cost>
 /// segments), and that of `knapsack_sums` with `row_cells` \pre the row has an upper limit
 template <cost_value Cost>
 [[nodiscard]] std::optional<row_sums> row_sums_of(const compact_problem<Cost>& p, const row_amounts& of) {
-  constexpr double tolerance = 0x1p-18;  // of the checker
   const double limit = p.rows()[of.row].high;
   const std::vector<std::vector<double>> used = usage_of_row(p, of.row);
   const int bits = usage_bits(used, limit);
@@ -79,7 +79,8 @@ template <cost_value Cost>
   }
   std::vector<std::uint32_t> members;
   for (const row_amounts::member& m : of.members) members.push_back(m.variable);
-  const knapsack_room<std::int64_t> room(std::move(in_units), whole(limit + tolerance), all_left, members, row_cells);
+  const knapsack_room<std::int64_t> room(std::move(in_units), whole(limit + checked_tolerance), all_left, members,
+                                         row_cells);
   if (room.is_exceeded()) return std::nullopt;
   knapsack_sums<double> sums(room.cells(), members.size());
   for (const row_amounts::member& m : of.members) {
