@@ -116,6 +116,32 @@ TEST_SUITE("cost_table") {
     }
   }
 
+  TEST_CASE_TEMPLATE("the marked classes are those with a partner among the strategies that are left", Cost, double,
+                     std::int64_t) {
+    sw::random_source random(3);
+    std::size_t marked = 0, unmarked = 0;
+    for (int i = 0; i < 300; ++i) {
+      const auto d = draw<Cost>(random, 1 + random.below(7), 1 + random.below(7));
+      const auto t = table_of(d);
+      for (const bool from_rows : {true, false}) {
+        std::vector<char> left(from_rows ? d.rows : d.columns), there(3, 7), met(9, 7);
+        for (char& is_left : left) is_left = random.chance(0.5) ? 1 : 0;
+        sw::mark_partners(
+            t, from_rows, [&](sw::strategy s) { return left[s] != 0; }, there, met);
+        REQUIRE(met.size() == (from_rows ? t.column_classes() : t.row_classes()));
+        for (std::size_t other = 0; other < (from_rows ? d.columns : d.rows); ++other) {
+          bool has_partner = false;
+          for (std::size_t own = 0; own < left.size(); ++own)
+            has_partner |= left[own] != 0 && !sw::is_forbidden(from_rows ? d(own, other) : d(other, own));
+          CHECK((met[from_rows ? t.column_class(other) : t.row_class(other)] != 0) == has_partner);
+          ++(has_partner ? marked : unmarked);
+        }
+      }
+    }
+    CHECK(marked > 200);
+    CHECK(unmarked > 200);
+  }
+
   TEST_CASE("classes that a caller names are merged when equal and dropped when unused") {
     const std::vector<std::vector<double>> costs{{9, 9, 9}, {1, 5, 5}, {1, 5, 5}, {2, 6, 6}};
     const auto t = sw::cost_table<double>::from_classes({1, 3, 2, 1}, {0, 2, 1}, 4, 3,

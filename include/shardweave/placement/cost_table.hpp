@@ -286,4 +286,33 @@ class cost_table {
   detail::shared_costs<Cost> costs_;
 };
 
+/// Marks the classes of one end of a table that have a partner among the strategies left at the other end, as arc
+/// consistency asks.
+/// \param from_rows  whether what is left are rows
+/// \param is_left    of a row, or of a column
+/// \param there      working memory
+/// \param met        the marks, per class of columns, or of rows
+/// Complexity: O(rows + columns + pairs of classes)
+template <class Cost, class IsLeft>
+void mark_partners(const cost_table<Cost>& t, bool from_rows, const IsLeft& is_left, std::vector<char>& there,
+                   std::vector<char>& met) {
+  const auto own = from_rows ? t.row_class() : t.column_class();
+  there.assign(from_rows ? t.row_classes() : t.column_classes(), 0);
+  for (strategy s = 0; s < own.size(); ++s)
+    if (is_left(s)) there[own[s]] = 1;
+  met.assign(from_rows ? t.column_classes() : t.row_classes(), 0);
+  std::size_t missing = met.size();
+  for (std::size_t i = 0; i < t.row_classes() && missing > 0; ++i) {
+    if (from_rows && there[i] == 0) continue;
+    const Cost* const row = t.class_row(i);
+    for (std::size_t j = 0; j < t.column_classes(); ++j) {
+      char& is_met = met[from_rows ? j : i];
+      if (is_met != 0 || is_forbidden(row[j]) || (!from_rows && there[j] == 0)) continue;
+      is_met = 1;
+      --missing;
+      if (!from_rows) break;
+    }
+  }
+}
+
 }  // namespace shardweave::inline v0

@@ -17,6 +17,10 @@
 
 namespace shardweave::inline v0 {
 
+/// By how much usage may exceed a limit and still count as within it where a certificate is checked: slightly more than
+/// `budget_tolerance`, with which assignments are judged, and a power of two.
+inline constexpr double certificate_tolerance = 0x1p-18;
+
 /// A message: the part of the costs of the edges between two vertices that the second one gets, one amount per strategy
 /// of it. The rest of these costs is the first one's.
 struct moved_cost {

@@ -160,24 +160,10 @@ class restriction {
   /// Removes the labels of the other end that have no partner left in `x`.
   bool lost_support(std::uint32_t x, const compact_link& link, std::vector<bool>& allowed) const {
     const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
-    const auto own = link.is_first ? t.row_class() : t.column_class();
     const auto others = link.is_first ? t.column_class() : t.row_class();
-    std::vector<char> there(link.is_first ? t.row_classes() : t.column_classes());
-    for (std::size_t l = 0; l < own.size(); ++l)
-      if (allowed[p_->label_start(x) + l]) there[own[l]] = 1;
-    std::vector<char> supported(link.is_first ? t.column_classes() : t.row_classes());
-    std::size_t missing = supported.size();
-    for (std::size_t i = 0; i < t.row_classes() && missing > 0; ++i) {
-      if (link.is_first && there[i] == 0) continue;
-      const Cost* const row = t.class_row(i);
-      for (std::size_t j = 0; j < t.column_classes(); ++j) {
-        char& is_supported = supported[link.is_first ? j : i];
-        if (is_supported != 0 || is_forbidden(row[j]) || (!link.is_first && there[j] == 0)) continue;
-        is_supported = 1;
-        --missing;
-        if (!link.is_first) break;
-      }
-    }
+    std::vector<char> there, supported;
+    mark_partners(
+        t, link.is_first, [&](strategy l) { return allowed[p_->label_start(x) + l]; }, there, supported);
     bool changed = false;
     for (std::size_t l = 0; l < others.size(); ++l)
       if (allowed[p_->label_start(link.other) + l] && supported[others[l]] == 0) {

@@ -131,24 +131,18 @@ void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges,
   std::vector<bool> queued(edges.size(), false);
   for (const std::uint32_t e : open) queued[e] = true;
 
+  std::vector<char> there, supported;
   const auto revise = [&](std::uint32_t e, bool first_side) {
     const cost_table<Cost>& t = *edges[e].table;
     const std::uint32_t own = first_side ? edges[e].first : edges[e].second;
     const std::uint32_t other = first_side ? edges[e].second : edges[e].first;
     if (d.is_whole(other) && (first_side ? support_of[e]->of_rows : support_of[e]->of_columns)) return;
     const auto own_class = first_side ? t.row_class() : t.column_class();
-    const auto other_class = first_side ? t.column_class() : t.row_class();
-    const std::size_t own_classes = first_side ? t.row_classes() : t.column_classes();
-    const std::size_t other_classes = first_side ? t.column_classes() : t.row_classes();
-    std::vector<bool> there(other_classes), supported(own_classes);
-    for (std::size_t s = 0; s < other_class.size(); ++s)
-      if (d.of(other)[s]) there[other_class[s]] = true;
-    for (std::size_t i = 0; i < own_classes; ++i)
-      for (std::size_t j = 0; j < other_classes && !supported[i]; ++j)
-        supported[i] = there[j] && !is_forbidden(first_side ? t.class_cost(i, j) : t.class_cost(j, i));
+    mark_partners(
+        t, !first_side, [&](strategy s) { return d.of(other)[s]; }, there, supported);
     bool changed = false;
     for (strategy s = 0; s < own_class.size(); ++s)
-      if (!supported[own_class[s]]) changed |= d.remove(own, s, [&] { return why(edges[e]); });
+      if (supported[own_class[s]] == 0) changed |= d.remove(own, s, [&] { return why(edges[e]); });
     if (changed)
       for (const std::uint32_t next : edges_of[own])
         if (!queued[next]) {

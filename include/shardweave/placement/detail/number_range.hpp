@@ -19,9 +19,9 @@
 
 namespace shardweave::inline v0::detail {
 
-/// Tolerance of limits: 2^-18, slightly more than the 10^-6 of `budget_tolerance`.
+/// `certificate_tolerance` is 2^-18.
 inline constexpr int tolerance_bits = 18;
-inline constexpr double checked_tolerance = 0x1p-18;
+static_assert(certificate_tolerance * (1 << tolerance_bits) == 1);
 
 /// Precision of the numbers of a check, and a bound on their sums.
 struct number_range {

@@ -2,13 +2,12 @@
 
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost.hpp>
-#include <shardweave/placement/detail/number_range.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/bound/row_prices.hpp>
 #include <shardweave/solve/proof/detail/row_sums.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -80,7 +79,7 @@ template <cost_value Cost>
   row_prices<Cost> prices(p);
   prices.values() = of_row;
   prices.confine();
-  priced_labels result{static_cast<double>(p.constant()) - prices.earned(checked_tolerance),
+  priced_labels result{static_cast<double>(p.constant()) - prices.earned(certificate_tolerance),
                        std::vector<double>(p.total_labels())};
   prices.add_to(result.of_label);
   return result;

@@ -2,9 +2,9 @@
 
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost.hpp>
-#include <shardweave/placement/detail/number_range.hpp>
 #include <shardweave/placement/knapsack_room.hpp>
 #include <shardweave/placement/knapsack_sums.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
 
@@ -79,7 +79,7 @@ template <cost_value Cost>
   }
   std::vector<std::uint32_t> members;
   for (const row_amounts::member& m : of.members) members.push_back(m.variable);
-  const knapsack_room<std::int64_t> room(std::move(in_units), whole(limit + checked_tolerance), all_left, members,
+  const knapsack_room<std::int64_t> room(std::move(in_units), whole(limit + certificate_tolerance), all_left, members,
                                          row_cells);
   if (room.is_exceeded()) return std::nullopt;
   knapsack_sums<double> sums(room.cells(), members.size());

@@ -185,21 +185,13 @@ class greedy_labels {
   /// \returns false if none are left
   bool revise(std::uint32_t from, const compact_link& link) {
     const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
-    const auto own_class = link.is_first ? t.row_class() : t.column_class();
     const auto other_class = link.is_first ? t.column_class() : t.row_class();
-    const std::size_t other_classes = link.is_first ? t.column_classes() : t.row_classes();
-    there_.assign(link.is_first ? t.row_classes() : t.column_classes(), false);
-    for (std::size_t l = 0; l < own_class.size(); ++l)
-      if (allowed_[p_->label_start(from) + l]) there_[own_class[l]] = true;
-    supported_.assign(other_classes, false);
-    for (std::size_t i = 0; i < there_.size(); ++i)
-      if (there_[i])
-        for (std::size_t j = 0; j < other_classes; ++j)
-          if (!is_forbidden(link.is_first ? t.class_cost(i, j) : t.class_cost(j, i))) supported_[j] = true;
+    mark_partners(
+        t, link.is_first, [&](strategy l) { return allowed_[p_->label_start(from) + l]; }, there_, supported_);
     const std::size_t before = removed_.size();
     bool any = false;
     for (strategy l = 0; l < other_class.size(); ++l) {
-      if (!supported_[other_class[l]]) remove(link.other, l);
+      if (supported_[other_class[l]] == 0) remove(link.other, l);
       any |= allowed_[p_->label_start(link.other) + l];
     }
     if (removed_.size() > before) open_.push_back(link.other);
@@ -225,7 +217,7 @@ class greedy_labels {
   std::vector<bool> allowed_;  ///< consistent with the labels chosen so far
   std::vector<std::size_t> removed_;
   std::vector<std::uint32_t> open_;
-  std::vector<bool> there_, supported_;
+  std::vector<char> there_, supported_;
   std::vector<double> used_;   ///< per row: reserved usage of all variables
   std::vector<double> least_;  ///< per segment: least usage of the remaining labels
   std::vector<std::pair<const usage_segment*, double>> raised_;
