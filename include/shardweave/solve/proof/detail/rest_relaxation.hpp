@@ -118,8 +118,9 @@ class rest_relaxation {
     const compact_problem<Cost>& p = now_->compact();
     if (p.total_labels() > std::min(most_labels, here.known.unsettled / 5 * 4) || !proofs_.may_check()) return false;
     const priced_labels priced = labels_at_prices(p, prices_);
-    const auto found = program_for(p, std::span<const double>(priced.of_label), most_numbers,
-                                   static_cast<double>(effort_.work), [this] { return is_over(); });
+    const double most = std::min(static_cast<double>(effort_.work), std::max(always, share_of_programs * looked_at_));
+    const auto found =
+        program_for(p, std::span<const double>(priced.of_label), most_numbers, most, [this] { return is_over(); });
     if (!found) return false;
     if (!closes(priced.apart + found->least)) {
       here.known.unsettled = p.total_labels();
@@ -144,6 +145,10 @@ class rest_relaxation {
  private:
   /// Of a dynamic program; checkers have room for more.
   static constexpr std::size_t most_numbers = std::size_t{1} << 22;
+  /// Of the costs that ascents have looked at so far, the share that a dynamic program may look at: most others close
+  /// their subproblem later than its parts would.
+  static constexpr double share_of_programs = 0.1;
+  static constexpr double always = 1 << 20;  ///< or as many, if that is more
   /// Share of the gap that `node_steps` must gain to be made again before a subproblem of many labels is split.
   static constexpr double worthwhile = 0.005;
   static constexpr std::size_t most_labels = 20'000;  ///< of what is reduced: larger rests are not kept for each part
@@ -159,9 +164,20 @@ class rest_relaxation {
     if (known) ascent_->start(*known, root_->origin_of(*now_), work);
   }
   void climb_on(std::size_t most) {
+    const compact_problem<Cost>& p = now_->compact();
+    const auto of_step = 2 * static_cast<double>(costs_of(p));  // two passes
+    const auto look = [&](std::size_t, bool) {
+      looked_at_ += of_step;
+      return !closes(ascent_->bound()) && !is_over();
+    };
     climb(
-        *ascent_, now_->compact().size(), most, [&] { return best_.upper(); },
-        [&](std::size_t, bool) { return !closes(ascent_->bound()) && !is_over(); });
+        *ascent_, p.size(), most, [&] { return best_.upper(); }, look);
+  }
+  /// How many costs a problem has, of labels and of classes of edges.
+  [[nodiscard]] static std::size_t costs_of(const compact_problem<Cost>& p) {
+    std::size_t costs = p.total_labels();
+    for (const compact_edge& e : p.edges()) costs += p.table(e).row_classes() * p.table(e).column_classes();
+    return costs;
   }
   /// Records the multipliers of the ascent, which the parts start from. \returns the bound that they prove; of rows as
   /// knapsacks whose amounts have no number, minus infinity, and nothing is recorded
@@ -257,9 +273,7 @@ class rest_relaxation {
   }
   /// A root that is counted as long as parts have it.
   [[nodiscard]] std::shared_ptr<const proof_rest<Cost>> kept(proof_rest<Cost> rest) const {
-    std::size_t costs = rest.problem->total_labels();
-    for (const compact_edge& e : rest.problem->edges())
-      costs += rest.problem->table(e).row_classes() * rest.problem->table(e).column_classes();
+    const std::size_t costs = costs_of(*rest.problem);
     *held_ += costs;
     return {new proof_rest<Cost>(std::move(rest)), [held = held_, costs](const proof_rest<Cost>* gone) {
               *held -= costs;
@@ -292,6 +306,7 @@ class rest_relaxation {
   std::optional<part_problem<Cost>> now_ = std::nullopt;                  ///< the present subproblem
   std::optional<price_ascent<Cost>> ascent_ = std::nullopt;               ///< on it
   std::vector<double> label_bounds_ = {}, prices_ = {};                   ///< of its labels; of its rows
+  double looked_at_ = 0;                                                  ///< costs, by all ascents
   bool has_knapsacks_ = false;                                            ///< of the multipliers recorded last
   bool gains_ = false;                                                    ///< whether the last pace gained enough
 };
