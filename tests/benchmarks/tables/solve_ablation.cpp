@@ -263,7 +263,7 @@ const std::vector<way>& ways() {
        infinity},
       {"certify_placement",
        certified,
-       {{"A", some}, {"P", some}, {"llama3-1b-2d-8x8-memory", some}},
+       {{"A", some}, {"C", some}, {"P", some}, {"V", some}, {"llama3-1b-2d-8x8-memory", some}},
        drawn::none,
        infinity}};
   return all;
@@ -399,6 +399,7 @@ std::vector<change> changes() {
   all_three("best_plans", "bound_steps", [](settings& s) { return &s.ranking.bound_steps; });
   scale("certify_placement", "steps", [](settings& s) { return &s.proof.steps; });
   scale("certify_placement", "nodes", [](settings& s) { return &s.proof.nodes; });
+  all_three("certify_placement", "work", [](settings& s) { return &s.proof.work; });
   return all;
 }
 
