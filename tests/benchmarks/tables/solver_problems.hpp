@@ -44,4 +44,24 @@ inline sw::placement_problem<double> random_solver_problem(std::uint64_t seed) {
                                                  .paired = seed % 13 == 0 ? 0.3 : 0}));
 }
 
+/// The same as it would be stated, which proofs are about: a vertex per variable, a budget per row.
+/// \throws error if no assignment is left
+inline sw::placement_problem<double> stated_solver_problem(std::uint64_t seed) {
+  const auto drawn = random_solver_problem(seed);
+  const sw::compact_problem<double>& p = drawn.compact();
+  sw::placement_description<double> d;
+  for (std::uint32_t x = 0; x < p.size(); ++x)
+    d.vertices.push_back({.name = std::to_string(x), .compute = {p.unary(x).begin(), p.unary(x).end()}});
+  for (const sw::compact_edge& e : p.edges()) {
+    d.edges.push_back({.from = e.first, .to = e.second, .communication = static_cast<std::uint32_t>(d.tables.size())});
+    d.tables.push_back(p.tables()[e.table]);
+  }
+  for (const sw::usage_row& row : p.rows()) d.constraints.budgets.push_back({.low = row.low, .high = row.high});
+  for (std::uint32_t x = 0; x < p.size(); ++x)
+    for (const sw::usage_segment& s : p.segments(x))
+      for (std::uint32_t r = s.begin; r < s.end; ++r)
+        d.constraints.budgets[r].terms.push_back({.vertex = x, .usage = {s.usage.begin(), s.usage.end()}});
+  return sw::compile(std::make_shared<const sw::placement_description<double>>(std::move(d)));
+}
+
 }  // namespace tables

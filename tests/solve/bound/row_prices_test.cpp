@@ -160,7 +160,7 @@ TEST_SUITE("row_prices") {
     CHECK(prices.values() == std::vector<double>{10, 7});
   }
 
-  TEST_CASE("it approaches an aim by a share that falls where steps gain nothing, and never overshoots") {
+  TEST_CASE("it approaches an aim by the step length, which falls and rises as it is told, up to the whole way") {
     const auto p = three_usages(-9, 9);
     sw::row_prices<double> prices(p);
     const std::vector<double> slope{2};

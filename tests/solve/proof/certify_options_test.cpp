@@ -75,6 +75,23 @@ TEST_SUITE("certify_options") {
     }
   }
 
+  TEST_CASE("a dynamic program that takes long waits until ascents have taken ten times as long") {
+    const auto settled = [](const sw::placement_certificate<double>& c) {
+      return std::ranges::count_if(c.cases, [](const auto& one) { return !one.elimination_order.empty(); });
+    };
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      CAPTURE(seed);
+      const auto small = sw::compile(std::make_shared<const sw::placement_description<double>>(drawn(seed, 16)));
+      const auto large = sw::compile(std::make_shared<const sw::placement_description<double>>(drawn(seed, 22)));
+      CHECK(settled(sw::certify_placement(small, sw::elimination{}.solve(small).objective, {.nodes = 1})) == 1);
+      const double optimum = sw::elimination{}.solve(large).objective;
+      CHECK(settled(sw::certify_placement(large, optimum, {.steps = 200, .nodes = 1})) == 0);
+      const auto whole = sw::certify_placement(large, optimum, {.steps = 200});
+      CHECK(settled(whole) > 1);  // parts, later
+      CHECK(sw::proves(whole.lower_bound, optimum));
+    }
+  }
+
   TEST_CASE("with the default effort the optimum is proven, whether its cost is known before or not") {
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
       CAPTURE(seed);

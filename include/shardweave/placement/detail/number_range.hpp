@@ -19,7 +19,7 @@
 
 namespace shardweave::inline v0::detail {
 
-/// `certificate_tolerance` is 2^-18.
+/// `certificate_tolerance` is 2 to the power of minus this.
 inline constexpr int tolerance_bits = 18;
 static_assert(certificate_tolerance * (1 << tolerance_bits) == 1);
 

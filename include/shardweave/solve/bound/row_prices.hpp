@@ -84,7 +84,8 @@ class row_prices {
     for (std::size_t r = 0; r < price_.size(); ++r) price_[r] += distance / square * direction_[r];
     confine();
   }
-  /// The same, as far as would raise the bound by the step length's share of what it is below `aim`.
+  /// The same, as far as would raise the bound by the step length's share of what it is below `aim`; where it is hardly
+  /// below it, of a ten-thousandth of `aim`.
   void approach(double aim, double bound, std::span<const double> slope, double newest) {
     follow(slope, newest, step_ * std::max(aim - bound, 1e-4 * std::abs(aim)));
   }
@@ -92,9 +93,9 @@ class row_prices {
   [[nodiscard]] double step() const { return step_; }
   void set_step(double step) { step_ = step; }
   /// To be called where steps gain nothing more.
-  void shorten_step() { step_ *= 0.7; }
+  void shorten_step() { step_ *= step_decay; }
   /// To be called after a step that raised the bound, and would again.
-  void lengthen_step() { step_ = std::min(1.0, 1.1 * step_); }
+  void lengthen_step() { step_ = std::min(1.0, step_growth * step_); }
   /// Whether the direction of the last step would raise the bound further, as far as this subgradient tells.
   [[nodiscard]] bool goes_on_along(std::span<const double> slope) const {
     return std::inner_product(direction_.begin(), direction_.end(), slope.begin(), 0.0) > 0;
@@ -140,6 +141,9 @@ class row_prices {
   }
 
  private:
+  static constexpr double step_decay = 0.7;
+  static constexpr double step_growth = 1.1;
+
   struct range {
     std::uint32_t begin, end;
   };

@@ -117,19 +117,21 @@ class rest_relaxation {
   [[nodiscard]] bool settles(part& here) {
     const compact_problem<Cost>& p = now_->compact();
     if (p.total_labels() > std::min(most_labels, here.known.unsettled / 5 * 4) || !proofs_.may_check()) return false;
+    const double most = std::min(static_cast<double>(effort_.work), std::max(least_work, work_share * looked_at_));
+    const std::optional<std::vector<std::uint32_t>> order_of = settling_order(p, most_numbers, most);
+    if (!order_of) return false;
     const priced_labels priced = labels_at_prices(p, prices_);
-    const double most = std::min(static_cast<double>(effort_.work), std::max(always, share_of_programs * looked_at_));
-    const auto found =
-        program_for(p, std::span<const double>(priced.of_label), most_numbers, most, [this] { return is_over(); });
-    if (!found) return false;
-    if (!closes(priced.apart + found->least)) {
+    const std::optional<double> least = least_in_order(p, std::span<const double>(priced.of_label), *order_of,
+                                                       most_numbers, [this] { return is_over(); });
+    if (!least) return false;
+    if (!closes(priced.apart + *least)) {
       here.known.unsettled = p.total_labels();
       return false;
     }
     std::vector<std::uint32_t> variables;
-    for (const std::uint32_t x : found->order) variables.push_back(now_->origin[x].first);
+    for (const std::uint32_t x : *order_of) variables.push_back(now_->origin[x].first);
     record_.settled(here.number, variables);
-    here.bound = priced.apart + found->least;
+    here.bound = priced.apart + *least;
     return true;
   }
   static void expanded(std::size_t, double) {}
@@ -145,10 +147,11 @@ class rest_relaxation {
  private:
   /// Of a dynamic program; checkers have room for more.
   static constexpr std::size_t most_numbers = std::size_t{1} << 22;
-  /// Of the costs that ascents have looked at so far, the share that a dynamic program may look at: most others close
-  /// their subproblem later than its parts would.
-  static constexpr double share_of_programs = 0.1;
-  static constexpr double always = 1 << 20;  ///< or as many, if that is more
+  /// A dynamic program may look at this share of the costs that all ascents have looked at so far, or at `least_work`
+  /// if that is more. The parts of a subproblem are bounded sooner than a longer one ends; a step's claims need one of
+  /// about a millisecond's work at least.
+  static constexpr double work_share = 0.1;
+  static constexpr double least_work = 1 << 20;
   /// Share of the gap that `node_steps` must gain to be made again before a subproblem of many labels is split.
   static constexpr double worthwhile = 0.005;
   static constexpr std::size_t most_labels = 20'000;  ///< of what is reduced: larger rests are not kept for each part

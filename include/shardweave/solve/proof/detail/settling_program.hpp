@@ -19,23 +19,13 @@
 
 namespace shardweave::inline v0::detail {
 
-/// The least cost of a labeling, and an order in which a dynamic program finds it.
-struct settling_program {
-  double least = std::numeric_limits<double>::infinity();  ///< infinite: none is allowed
-  std::vector<std::uint32_t> order = {};                   ///< of all variables
-};
-
 /// A dynamic program over the labels of a problem.
-/// \param unary  costs of the labels of all variables, in place of the problem's own; no rows count
+/// \param own       costs of the labels of each variable, in place of the problem's; no rows count
 /// \param room, work, is_trial  as `dynamic_program` has them
 template <cost_value Cost>
-[[nodiscard]] dynamic_program<double> program_over(const compact_problem<Cost>& p, std::span<const double> unary,
-                                                   std::size_t room, double work, bool is_trial) {
-  std::vector<dynamic_program<double>::choices> own(p.size());
-  for (std::uint32_t x = 0; x < p.size(); ++x) {
-    const auto of = unary.subspan(p.label_start(x), p.label_count(x));
-    own[x].assign(of.begin(), of.end());
-  }
+[[nodiscard]] dynamic_program<double> program_over(const compact_problem<Cost>& p,
+                                                   std::vector<dynamic_program<double>::choices> own, std::size_t room,
+                                                   double work, bool is_trial) {
   dynamic_program<double> program(std::move(own), room, work, is_trial);
   for (const compact_edge& e : p.edges()) {
     const auto& t = p.table(e);
@@ -83,19 +73,37 @@ template <cost_value Cost>
   return order;
 }
 
-/// Finds a dynamic program that takes no more than limits.
-/// \param unary, room, work  as `program_over` takes them
-/// \returns nothing if there is none
+/// An order in which a dynamic program eliminates all variables and takes no more than limits; costs play no part.
+/// \param room, work  as `dynamic_program` has them
+/// \returns nothing if none was found
+template <cost_value Cost>
+[[nodiscard]] std::optional<std::vector<std::uint32_t>> settling_order(const compact_problem<Cost>& p, std::size_t room,
+                                                                       double work) {
+  std::vector<dynamic_program<double>::choices> own(p.size());
+  for (std::uint32_t x = 0; x < p.size(); ++x) own[x].assign(p.label_count(x), 0.0);
+  dynamic_program<double> trial = program_over(p, std::move(own), room, work, true);
+  return eliminate_all(p, trial);
+}
+
+/// The least cost of a labeling, infinite if none is allowed, by a dynamic program in an order.
+/// \param unary    costs of the labels of all variables, in place of the problem's own; no rows count
+/// \param order    by `settling_order`
+/// \param is_over  ends it
+/// \returns nothing if it was ended
 template <cost_value Cost, class IsOver>
-[[nodiscard]] std::optional<settling_program> program_for(const compact_problem<Cost>& p, std::span<const double> unary,
-                                                          std::size_t room, double work, const IsOver& is_over) {
-  dynamic_program<double> trial = program_over(p, unary, room, work, true);
-  const std::optional<std::vector<std::uint32_t>> order = eliminate_all(p, trial);
-  if (!order) return std::nullopt;
-  dynamic_program<double> program = program_over(p, unary, room, work, false);
-  for (const std::uint32_t x : *order) program.eliminate(x, is_over);
+[[nodiscard]] std::optional<double> least_in_order(const compact_problem<Cost>& p, std::span<const double> unary,
+                                                   const std::vector<std::uint32_t>& order, std::size_t room,
+                                                   const IsOver& is_over) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::vector<dynamic_program<double>::choices> own(p.size());
+  for (std::uint32_t x = 0; x < p.size(); ++x) {
+    const auto of = unary.subspan(p.label_start(x), p.label_count(x));
+    own[x].assign(of.begin(), of.end());
+  }
+  dynamic_program<double> program = program_over(p, std::move(own), room, infinity, false);
+  for (const std::uint32_t x : order) program.eliminate(x, is_over);
   if (!program.has_room() || is_over()) return std::nullopt;
-  return settling_program{program.least().value_or(std::numeric_limits<double>::infinity()), *order};
+  return program.least().value_or(infinity);
 }
 
 }  // namespace shardweave::inline v0::detail
