@@ -77,11 +77,22 @@ TEST_SUITE("budgeted") {
     const auto p = builder.build();
     const sw::solve_control unlimited;
     label_list labels(3, 0);
-    CHECK(sw::detail::repair(p, std::span<sw::strategy>(labels), 5, sw::deadline(unlimited)));
+    CHECK(sw::detail::repair(p, std::span<sw::strategy>(labels), sw::deadline(unlimited)));
     CHECK(labels == label_list{0, 1, 0});
     labels = {0, 0, 0};
-    CHECK_FALSE(sw::detail::repair(p, std::span<sw::strategy>(labels), 0, sw::deadline(unlimited)));
+    const sw::solve_control over{.seconds = 0};
+    CHECK_FALSE(sw::detail::repair(p, std::span<sw::strategy>(labels), sw::deadline(over)));
     CHECK(labels == label_list{0, 0, 0});
+  }
+  TEST_CASE("a repair ends where two rows send a label back and forth") {
+    sw::compact_builder<double> builder;
+    builder.add_variable(std::vector<double>{0, 0});
+    builder.add_segment(0, {0, 1, {9, 0}});
+    builder.add_segment(0, {1, 2, {0, 9}});
+    for (int row = 0; row < 2; ++row) builder.add_row({-infinite, 5, 0, 0});
+    const sw::solve_control unlimited;
+    label_list labels(1, 0);
+    CHECK_FALSE(sw::detail::repair(builder.build(), std::span<sw::strategy>(labels), sw::deadline(unlimited)));
   }
   TEST_CASE("repair raises usage to a lower limit, and gives up where pairs forbid it") {
     const auto build = [](bool joined) {
@@ -95,10 +106,10 @@ TEST_SUITE("budgeted") {
     };
     const sw::solve_control unlimited;
     label_list labels(2, 0);
-    CHECK(sw::detail::repair(build(false), std::span<sw::strategy>(labels), 5, sw::deadline(unlimited)));
+    CHECK(sw::detail::repair(build(false), std::span<sw::strategy>(labels), sw::deadline(unlimited)));
     CHECK(labels == label_list{1, 1});
     labels = {0, 0};
-    CHECK_FALSE(sw::detail::repair(build(true), std::span<sw::strategy>(labels), 5, sw::deadline(unlimited)));
+    CHECK_FALSE(sw::detail::repair(build(true), std::span<sw::strategy>(labels), sw::deadline(unlimited)));
   }
 }
 

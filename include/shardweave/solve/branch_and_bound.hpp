@@ -221,7 +221,7 @@ class branch_and_bound::relaxation {
       const bool is_time = options_.decode_every > 0 && i % options_.decode_every == 0;
       if (is_time || !more || i + 1 == most) {
         ascent.decode(labels);
-        if (detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit_)) {
+        if (detail::repair(p, std::span<strategy>(labels), limit_)) {
           const Cost cost = p.cost(labels);
           if (best_.is_beaten_by(cost)) best_.offer(cost, now_->lift(labels), limit_.elapsed());
           if (best_of_climb_.empty() || cost < cost_of_climb_) {

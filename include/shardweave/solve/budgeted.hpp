@@ -37,8 +37,7 @@ struct budgeted {
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
-  static constexpr std::size_t decode_every = 20;      ///< steps between two decodings to an assignment
-  static constexpr std::size_t repair_changes = 2000;  ///< labels that a repair may change
+  static constexpr std::size_t decode_every = 20;  ///< steps between two decodings to an assignment
 };
 
 template <cost_value Cost>
@@ -58,8 +57,7 @@ solution<Cost> budgeted::solve(const placement_problem<Cost>& problem, const sol
     more = climb.step(best.upper());
     if (statistics.iterations++ % decode_every == 0 || !more || statistics.iterations == most) {
       climb.decode(labels);
-      if (detail::repair(p, std::span<strategy>(labels), repair_changes, limit))
-        best.offer(p.cost(labels), labels, limit.elapsed());
+      if (detail::repair(p, std::span<strategy>(labels), limit)) best.offer(p.cost(labels), labels, limit.elapsed());
       if (control.progress)
         control.progress({.stage = name,
                           .seconds = limit.elapsed(),

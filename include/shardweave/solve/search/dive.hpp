@@ -208,7 +208,7 @@ class dive {
         if (is_closed(ascent.bound(), cutoff)) break;
         if (i % decode_every + 1 == decode_every || !more) {
           ascent.decode(decoded);
-          const bool keeps_rows = detail::repair(p, std::span<strategy>(decoded), 300, limit_);
+          const bool keeps_rows = detail::repair(p, std::span<strategy>(decoded), limit_);
           if (const Cost cost = p.cost(decoded); keeps_rows && cost < least) {
             least = cost;
             labels = decoded;

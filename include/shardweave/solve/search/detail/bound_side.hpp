@@ -138,7 +138,8 @@ class bound_side {
       const bool is_time = effort_.decode_every > 0 && steps_ % effort_.decode_every == 0;
       if (!is_time && climbs_) continue;
       ascent.decode(labels);
-      if (repair(p, std::span<strategy>(labels), 50 + p.size() / 20, limit_)) offer(rest_.lift(labels));
+      // the bound comes first: of the contest's M half of the decodings are far from feasible, and given up early
+      if (repair(p, std::span<strategy>(labels), limit_, 0.05)) offer(rest_.lift(labels));
       report();
       if (!rest_.is_whole() && ascent.bound() <= mark + effort_.least_gain * std::max(best_.upper() - mark, 0.0)) break;
       // within a requested gap the last hundredths of it are not worth the time

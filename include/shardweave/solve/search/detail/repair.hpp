@@ -20,11 +20,13 @@ namespace shardweave::inline v0::detail {
 /// Greedy: changes one label at a time, the cheapest change per unit of reduced excess in the row with the largest
 /// excess relative to its limit, never into a forbidden pair. It does not backtrack, so it stays close to the given
 /// labeling, which prices have made nearly feasible; `label_repair` starts from any labeling, at any cost.
+/// \param per_variable  it ends after so many changes per variable, and 50: rows may send a label back and forth
 /// \returns whether all rows are kept
 /// Complexity: O(changes * (rows + segments * labels * degree of the variables in the worst row))
 template <cost_value Cost>
-bool repair(const compact_problem<Cost>& p, std::span<strategy> labels, std::size_t most_changes,
-            const deadline& limit) {
+bool repair(const compact_problem<Cost>& p, std::span<strategy> labels, const deadline& limit,
+            double per_variable = 2) {
+  const std::size_t most_changes = 50 + static_cast<std::size_t>(per_variable * static_cast<double>(p.size()));
   std::vector<double> used = p.usage(labels);
   const auto excess = [&](std::size_t r) { return std::max(used[r] - p.rows()[r].high, p.rows()[r].low - used[r]); };
   for (std::size_t change = 0; change <= most_changes; ++change) {

@@ -133,8 +133,7 @@ class savings_search {
       const bool more = ascent_->step(best_.upper());
       ++steps_;
       std::vector<strategy> labels(ascent_->labels().begin(), ascent_->labels().end());
-      if (!is_forbidden(p.cost(labels)) &&
-          (p.rows().empty() || detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit_)))
+      if (!is_forbidden(p.cost(labels)) && (p.rows().empty() || detail::repair(p, std::span<strategy>(labels), limit_)))
         offer(now_->lift(labels));
       if (control_.progress)
         control_.progress({.stage = "overlapped",
