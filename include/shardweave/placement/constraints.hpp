@@ -19,7 +19,7 @@
 
 namespace shardweave::inline v0 {
 
-/// The vertex takes one of the listed strategies.
+/// The vertex takes one of the listed strategies. Several of these on one vertex hold together.
 struct fixed_strategies {
   std::uint32_t vertex = 0;
   std::vector<strategy> allowed = {};
@@ -27,6 +27,7 @@ struct fixed_strategies {
 };
 
 /// The vertices take the same strategy index. Each pays its own costs.
+/// \pre all have equally many strategies (`validate`)
 struct tie {
   std::vector<std::uint32_t> vertices = {};
   std::string why = {};
@@ -47,9 +48,10 @@ struct budget_term {
   std::optional<live_interval> live = std::nullopt;
 };
 
-/// A linear limit: low <= sum of usage <= high, over all terms, or at each time over the terms that live
-/// then. Terms without an interval count at every time. `low` limits the sum over all terms without
-/// intervals only. Sums are kept to within `budget_tolerance`; whole numbers below 2^53 are summed exactly.
+/// A linear limit: low <= sum of usage <= high, over all terms, or at each time over the terms that live then. Terms
+/// without an interval count at every time; several terms of a vertex add up. A budget with a lower limit may not have
+/// a term with an interval (`validate`). Sums are kept to within `budget_tolerance`; whole numbers below 2^53 are
+/// summed exactly.
 struct budget {
   std::string name = {};
   double low = -std::numeric_limits<double>::infinity();

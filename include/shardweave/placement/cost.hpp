@@ -62,7 +62,8 @@ template <cost_value Cost>
   return is_forbidden(cost) ? cost : cost * static_cast<Cost>(count);
 }
 
-/// The amount of computation that can hide, or of communication that can be hidden, of a cost: 0 if it is negative.
+/// The amount of computation that can hide, or of communication that can be hidden, of a cost: 0 if it is negative or
+/// forbidden.
 template <cost_value Cost>
 [[nodiscard]] constexpr Cost amount_of(Cost cost) {
   return is_forbidden(cost) || cost < Cost{} ? Cost{} : cost;

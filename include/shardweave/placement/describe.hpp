@@ -299,7 +299,7 @@ class describer {
 /// Describes a graph with a cost model as a placement problem: vertices in the order of `vertices(g)`, edges in that of
 /// `edges(g)`, equal tables once. Optional abilities of the model are found at compile time: cost parts, classes
 /// (tables are then made by class, once per `edge_key`), memory (a budget named "memory" over live intervals),
-/// communication that may hide.
+/// communication that may hide (listed in `overlap`; it counts once the caller sets `counted`).
 ///
 /// Indices and numbers are checked by `validate`, which `compile` calls, and not here.
 ///

@@ -52,7 +52,7 @@ struct described_vertex {
   std::string phase = {};
   label_list labels = {};  ///< names of strategies; empty or one per strategy
   std::vector<Cost> compute = {};
-  std::vector<double> memory = {};  ///< bytes per strategy, for reports; empty or one per strategy
+  std::vector<double> memory = {};  ///< usage per strategy (in files: bytes), for reports; empty or one per strategy
 };
 
 /// An edge as stated: from producer to consumer, with tables by number (rows: strategies of the producer).
@@ -64,13 +64,13 @@ struct described_edge {
   std::uint32_t transition = no_table;
 };
 
-/// Communication that may hide behind computation.
+/// Communication that may hide behind computation: of an edge with a direction, or with a window of its own.
 struct hideable_edge {
-  std::uint32_t edge = 0;
-  hiding direction = hiding::none;  ///< or none, if the edge has a window
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
-  std::int64_t channel = 0;
+  std::uint32_t edge = 0;           ///< position in `placement_description::edges`
+  hiding direction = hiding::none;  ///< none: the window from `first` to `last` holds instead, in every form
+  std::uint32_t first = 0;          ///< first position of the window, in the order of the vertices
+  std::uint32_t last = 0;           ///< its last position, included
+  std::int64_t channel = 0;         ///< any number; edges of one channel share the computation that hides them
 };
 
 /// Which computation may hide the communication of a hideable edge; see `layout_of`.

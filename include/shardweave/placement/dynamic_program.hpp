@@ -14,9 +14,9 @@
 
 namespace shardweave::inline v0 {
 
-/// Unknowns, the costs of their choices, and costs of choices of several of them together, by classes of choices: the
-/// least sum over all ways to choose. An unknown is eliminated: for each way to choose classes for those that it has
-/// costs with, what is least over its own choices becomes a cost of theirs.
+/// Minimizes a sum of costs exactly. Each unknown takes one of its choices; costs depend on one unknown's choice, or,
+/// in tables, on the classes of the choices of several unknowns. To eliminate an unknown, its tables are added up and
+/// minimized over its choices, which leaves one table on its neighbours.
 ///
 /// Source: R. Dechter, Bucket elimination, Artificial Intelligence 113 (1999).
 template <class Number>
@@ -30,15 +30,16 @@ class dynamic_program {
     std::vector<std::uint32_t> class_of;
   };
 
-  /// \param own       of each unknown
-  /// \param room      most numbers that all tables may have at once
-  /// \param work      most sums that eliminations may look at, each of as many costs as an unknown has tables
-  /// \param is_trial  whether only that is found out: whether there is room, and it is no more work
+  /// \param own       per unknown, the costs of its choices
+  /// \param room      limit on the numbers that all tables hold at once
+  /// \param work      limit on the sum, over eliminations, of entries made * distinct choices * tables added up
+  /// \param is_trial  computes no costs, only whether `room` and `work` suffice (`has_room`)
   dynamic_program(std::vector<choices> own, std::size_t room, double work = std::numeric_limits<double>::infinity(),
                   bool is_trial = false)
       : own_(std::move(own)), room_(room), work_(work), is_trial_(is_trial), tables_of_(own_.size()) {}
 
-  /// Adds costs of the choices of two or more unknowns together, the last one's fastest.
+  /// Adds a table on two or more unknowns: a cost per combination of classes, row-major, the last unknown's class
+  /// fastest. Nothing is added once `has_room()` is false.
   /// \param sides    of different unknowns
   /// \param extent   of each, the number of classes
   /// \param costs    per combination of classes; `allowed` whether it may be chosen. Of a trial empty, both

@@ -22,7 +22,7 @@
 #include <vector>
 
 /// \file
-/// Eliminations as who checks a proof makes them, for those who look for one.
+/// The eliminations of `placement_reduction` in the checker's exact arithmetic, for code that searches for proofs.
 
 namespace shardweave::inline v0 {
 
@@ -41,7 +41,7 @@ class rounded_problem {
   [[nodiscard]] std::size_t strategies(std::uint32_t x) const { return p_.costs[x].size(); }
   /// Per unknown which one of the stated form it is, rising.
   [[nodiscard]] const std::vector<std::uint32_t>& names() const { return p_.name; }
-  /// Costs of no unknown.
+  /// The constant part of the cost.
   [[nodiscard]] double apart() const { return p_.apart; }
   /// What a strategy costs.
   [[nodiscard]] double cost(std::uint32_t x, strategy s) const { return p_.costs[x][s]; }
@@ -120,7 +120,7 @@ class exact_elimination {
     }
   }
 
-  /// \param left  of the unknowns that there are, by number; on return of those that are left
+  /// \param left  strategies that are left, per unknown of `from`; on return, per unknown of the result
   /// \param from  what an earlier call left, of which this one eliminates more; null: all of the problem
   /// \returns what is left; nothing if the time is up, or a step names what is not there
   [[nodiscard]] std::optional<rounded_problem> operator()(const placement_reduction& r, strategies_left& left,

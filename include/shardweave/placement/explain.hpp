@@ -132,7 +132,7 @@ struct alternative {
   std::vector<edge_parts<Cost>> outputs = {};  ///< counted at their consumers
   /// Change of the objective, with savings and tied vertices; `forbidden` if the new or the present assignment is.
   Cost change{};
-  std::vector<std::string> breaks = {};  ///< constraints that it would violate, as `evaluate` names them
+  std::vector<std::string> breaks = {};  ///< violations that the present assignment does not have, as in `evaluate`
 };
 
 /// All strategies of a vertex, for comparison.

@@ -16,9 +16,9 @@
 
 namespace shardweave::inline v0 {
 
-/// The room that an upper limit leaves for usage above the least of every unknown, counted in cells: no assignment that
-/// keeps the limit takes more cells than there are. A cell is as large as what all usage of members has in common, or
-/// so large that there are few.
+/// The capacity that an upper limit leaves beyond the least usage of every unknown, in cells. Usage is rounded down to
+/// cells, so no assignment that keeps the limit takes more than `cells()` of them. A cell is the greatest common
+/// divisor of what the members' strategies use beyond their least, or larger, so that there are fewer than `most`.
 /// \tparam Whole  wide enough for the limit and all sums of usage
 /// Complexity: O(strategies)
 template <class Whole>
@@ -47,7 +47,8 @@ class knapsack_room {
   /// Whether even the least usage is above the limit; then there are no cells.
   [[nodiscard]] bool is_exceeded() const { return room_ < 0; }
   [[nodiscard]] std::uint32_t cells() const { return cells_; }
-  /// What a strategy uses beyond the least of its unknown, in cells, rounded down; of more than there are one more.
+  /// What a strategy uses beyond the least of its unknown, in cells, rounded down; `cells() + 1` if that is above
+  /// `cells()`.
   /// \pre it is left
   [[nodiscard]] std::uint32_t weight(std::uint32_t x, std::size_t s) const {
     const Whole cells = beyond(x, s) / cell_;

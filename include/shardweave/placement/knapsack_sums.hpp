@@ -14,7 +14,8 @@
 
 namespace shardweave::inline v0 {
 
-/// The least sum of amounts of one option per item, over all selections whose weights together are within a room.
+/// The multiple-choice knapsack problem: one option per item, weights of at most `room` (the capacity) in all, the
+/// least sum of amounts.
 /// Complexity: O(items * classes of equal weight * room) for `least`, and as much again, and O(classes * room) per
 /// item, for `excess` of all; memory O(sqrt(items) * room + options): states of every sqrt(items)-th item are kept,
 /// those between made again.

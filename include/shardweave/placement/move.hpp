@@ -48,7 +48,7 @@ class labeling_state {
   [[nodiscard]] const compact_problem<Cost>& problem() const { return *p_; }
   [[nodiscard]] std::span<const strategy> labels() const { return labels_; }
   [[nodiscard]] strategy operator[](std::size_t x) const { return labels_[x]; }
-  /// The objective; `forbidden` while there are conflicts.
+  /// The cost of the labeling, savings not subtracted; `forbidden` while there are conflicts.
   [[nodiscard]] Cost cost() const { return conflicts_ == 0 ? allowed_cost_ : forbidden<Cost>; }
   /// The number of forbidden pairs in use.
   [[nodiscard]] std::ptrdiff_t conflicts() const { return conflicts_; }

@@ -63,18 +63,20 @@ struct row_price {
   std::int64_t price = 0;  ///< positive for the upper limit, negative for the lower one
 };
 
-/// The upper limit of a budget at one time as a knapsack, in place of a price: amounts that vertices put in, one per
-/// strategy. Assignments that keep the limit put in no less than the least sum of amounts that is within it; where
-/// usage comes in lumps that is more than any price proves.
+/// The upper limit of a budget at one time as a knapsack, in place of a price: each member gives part of its cost, one
+/// amount per strategy, to the knapsack. An assignment within the limit pays the knapsack at least its optimum, the
+/// least sum of amounts whose usage is within the limit. Since usage is not divisible, that may prove more than a
+/// price.
+/// Source: M. Guignard and S. Kim, Lagrangean decomposition, Math. Programming 39 (1987).
 struct row_knapsack {
-  /// What one vertex puts in.
+  /// What one vertex gives to the knapsack.
   struct member {
     std::uint32_t vertex = 0;                ///< of tied ones any
     std::vector<std::int64_t> amounts = {};  ///< per strategy, in the unit of messages
   };
   std::uint32_t budget = 0;
   std::int64_t time = 0;  ///< any, for a budget without live intervals
-  /// The room for usage has fewer cells than this, from 1 to 4,096.
+  /// Resolution: usage is counted in cells, fewer than this in all (`knapsack_room`); from 1 to 4,096.
   std::uint32_t cells = 1024;
   std::vector<member> members = {};  ///< each vertex once
 };
@@ -92,9 +94,9 @@ struct savings_prices {
   std::vector<run> runs = {};
 };
 
-/// Multipliers, which bound every assignment of a case whatever their values: the sum, over vertices, of the least cost
-/// of a strategy with messages and priced usage, less limits times prices and what is put into knapsacks; and the least
-/// sum of each knapsack.
+/// Multipliers of a case. Whatever their values, they bound its assignments from below (weak duality) by this sum: over
+/// all vertices the least cost of a strategy, as changed by messages, by priced usage and by what is given to
+/// knapsacks; less prices times limits; plus the least sum of each knapsack.
 struct placement_multipliers {
   int message_bits = 0;  ///< amounts are in units of 2^-message_bits of the problem's cost
   int price_bits = 0;    ///< prices are in units of 2^-price_bits of cost per unit of usage
@@ -141,21 +143,28 @@ struct dominated_strategy {
   strategy by = 0;
 };
 
-/// Strategies that others dominate are removed, and vertices eliminated, one after the other: what one costs and uses
-/// at least is moved to its neighbours. What is left costs no more than the whole.
+/// Eliminates vertices one after the other, and removes dominated strategies between the steps. The least cost and
+/// least usage of an eliminated vertex, given its neighbours' strategies, move to these: what is left costs no more
+/// than the whole, so a bound on it is a bound on the whole.
+/// Source: R. Dechter and I. Rish, Mini-buckets: a general scheme for bounded inference, J. ACM 50 (2003).
 struct placement_reduction {
   std::vector<budget_row> rows = {};  ///< that are kept; no others count in what is left
-  /// Of each step the vertex that goes, and up to two of its neighbours: its costs with these, and its own, become
-  /// costs of the first one, or of the pair; without any, a constant. Costs with other neighbours become costs of the
-  /// first one with these; without any, of these.
+  /// Per step one to three vertices: the one that is eliminated, then up to two of its neighbours, the receivers. By
+  /// minimization over its strategies its own cost and its costs with the receivers become a constant (no receiver), a
+  /// cost of the one receiver, or a table between both. Each table with another neighbour becomes a table of that with
+  /// the first receiver, or, without receivers, a cost of the neighbour.
   std::vector<std::vector<std::uint32_t>> steps = {};
   std::vector<dominated_strategy> dominated = {};  ///< by step, and in this order
 };
 
-/// A case of a proof, one of four kinds: reduced, with one other case for what is left; bounded by multipliers, or with
-/// their prices by a dynamic program; or with strategies removed whose bound by multipliers is at least the proof's
-/// `cutoff` (with `only_limits`: which exceed limits), and one other case for the rest, for which their bound of the
-/// whole case holds, too (not with `only_limits`); or split by the strategies of a vertex into other cases.
+/// A case of a proof: a set of assignments. It is of one of four kinds, told by the fields that are set:
+///  - reduced (`reduction`): what the reduction leaves is the one case in `cases`;
+///  - bounded (`multipliers`, no `cases`): the bound of the multipliers, or with an `elimination_order` the optimum
+///    that a dynamic program finds at their prices, proves the claim;
+///  - narrowed (`multipliers` and one of `cases`): strategies whose own bound by the multipliers is at least the
+///    proof's `cutoff` (with `only_limits`: that exceed a limit) are removed, and the one case has the rest. Unless
+///    `only_limits`, the bound before the removal holds for that case and all below it, too;
+///  - split (neither): each of `parts`, strategies of `vertex`, makes one of `cases`.
 struct placement_case {
   std::optional<std::uint32_t> reduction = std::nullopt;
   std::optional<std::uint32_t> multipliers = std::nullopt;

@@ -26,13 +26,13 @@ struct savings_layout {
 /// (`stable_topological_order`). Explicit windows are positions of the list, and a cycle has no topological order: form
 /// `windows` refuses these, the others use the list.
 ///
-/// Form `windows` goes by dependencies, within the limits that the problem states (`windows_form`). The value of an
-/// edge that hides earlier depends on parameters alone, so its producers may run at any time before; a chain of
-/// vertices with one input that ends in a result may run at any time after: vertices of both kinds move with their
-/// communication, and neither hide anything nor delay anything.
+/// Form `windows` goes by dependencies, within the limits that the problem states (`windows_form`). Two kinds of
+/// vertices move with the communication beside them: the producer of an edge that hides earlier, which is taken to
+/// depend on parameters alone, and, behind edges that hide later, chains of vertices with at most one input that end in
+/// a vertex without outputs. Their computation hides nothing (`savings_layout::idle`) and delays nothing.
 /// \throws error (input) in form `windows` for a cycle, naming a vertex of it, or for an edge against the list of the
 ///         vertices if there are explicit windows, naming the edge
-/// Complexity: O((vertices + edges) log) and the strategies once
+/// Complexity: O((vertices + edges) log(vertices + edges)), and one pass over all strategies
 template <cost_value Cost>
 [[nodiscard]] savings_layout layout_of(const placement_description<Cost>& d);
 

@@ -11,9 +11,10 @@
 
 namespace shardweave::inline v0 {
 
-/// The labels near the best first (without budgets), reduced exactly; branch and bound where the kernel is small, and
-/// local search if it does not prove its assignment; where the kernel is large, prices on budgets and dives along the
-/// bound. A composition of public pieces:
+/// Without budgets it first solves the core of the problem, the labels near the optimum (`sifted`). Problems are
+/// reduced exactly. A kernel up to `small` goes to branch and bound, then to local search if its assignment is not
+/// proven; a larger one to `guided_search`: prices on budgets raise the bound, and dives follow it. A composition of
+/// public pieces:
 ///
 ///     sifted{reduced{by_size{polished{branch_and_bound{}, local_search{}}, guided_search{}}}}
 ///
@@ -26,7 +27,7 @@ struct auto_solver {
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
   small_size small = {};  ///< up to this size branch and bound is used; without budgets, up to 60,000 labels
-  /// From this size a greedy assignment comes first; less where a stop may come at once.
+  /// Problems of so many labels or more get a greedy assignment first, so that an early stop finds one.
   std::size_t many_labels = 100'000;
 
   template <cost_value Cost>

@@ -42,7 +42,8 @@ namespace shardweave::inline v0 {
 /// Every bound is computed by this library, so a proof of optimality does not rest on a backend. It ends after `nodes`.
 /// The reported bound is the least one of the open nodes, valid at any time. Source: reduced-cost fixing and two-way
 /// splits on usage are standard in Lagrangian branch and bound; see A. Geoffrion, Lagrangean relaxation for integer
-/// programming, Math. Programming Study 2 (1974).
+/// programming, Math. Programming Study 2 (1974). Strong branching: D. Applegate, R. Bixby, V. Chvatal and W. Cook,
+/// Finding cuts in the TSP, DIMACS report 95-05 (1995).
 ///
 /// An iteration (`solve_control::iterations`) is a step of the ascent.
 /// Complexity: exponential without a limit; a node takes reductions, up to `node_steps` steps of `price_ascent` after

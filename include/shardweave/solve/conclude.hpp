@@ -92,8 +92,8 @@ void settle(solution<Cost>& s, bool stopped, double gap = 0) {
 enum class bound_on : std::uint8_t { costs, objective };
 
 /// Makes the answer of a solver: labels are lifted, evaluated on the stated problem and rejected if they violate a
-/// constraint; the answer is optimal if the bound equals the objective. The control's start is returned if the labels
-/// are worse, or missing.
+/// constraint; the answer is optimal if the bound proves the objective (`proves`). The control's start is returned if
+/// the labels are worse, or missing.
 ///
 /// \param labels       one per variable of the compact problem; empty if none were found
 /// \param lower_bound  valid for the compact problem

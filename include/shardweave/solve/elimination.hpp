@@ -71,7 +71,8 @@ inline std::vector<std::uint32_t> join_classes(std::span<const std::vector<std::
 ///
 /// Exact if all factors stay within the limits; otherwise it gives up with a note. Rows are relaxed: the bound is
 /// valid, and the assignment is returned only if it satisfies them.
-/// Complexity: sum over the variables of (entries of the new factor) * (label classes of the variable)
+/// Complexity: sum over the distinct eliminations of (entries of the new factor) * (label classes of the variable) *
+/// (factors that are added up)
 /// Source: R. Dechter, Bucket elimination, Artificial Intelligence 113 (1999).
 class elimination {
  public:
@@ -80,8 +81,8 @@ class elimination {
 
   std::size_t width = 12;                          ///< most variables in a new factor
   std::size_t entries = std::size_t{1} << 24;      ///< most entries of one factor
-  std::size_t all_entries = std::size_t{1} << 26;  ///< of all factors together, 4 bytes and a cost each
-  std::size_t work = std::size_t{1} << 32;         ///< most entries * label classes in all
+  std::size_t all_entries = std::size_t{1} << 26;  ///< of all distinct new factors together, 4 bytes and a cost each
+  std::size_t work = std::size_t{1} << 32;         ///< most entries * label classes * factors added up, in all
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;

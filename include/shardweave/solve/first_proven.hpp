@@ -15,9 +15,9 @@
 
 namespace shardweave::inline v0 {
 
-/// Runs solvers in the order in which they are given until the assignments and bounds found so far prove an
-/// optimum, or the problem infeasible. The best assignment and the best bound of all are kept, so that one
-/// solver's bound may prove another one's assignment.
+/// Runs solvers in the order in which they are given until the assignments and bounds found so far prove an optimum (or
+/// are within `control.gap`), or prove the problem infeasible. The best assignment and the best bound of all are kept,
+/// so that one solver's bound may prove another one's assignment.
 ///
 /// Progress reports the best assignment and bound so far. With a time limit each of the k remaining solvers gets a k-th
 /// of the time that is left; unused time is left to the later ones.

@@ -23,7 +23,8 @@ namespace shardweave::inline v0 {
 /// multipliers without trust in the backend. Otherwise labels and pairs are removed by their reduced costs, and the
 /// rest is solved by the backend's branch and bound. A bound proven there relies on the backend: `statistics.note` says
 /// "certificate: " and its name. Solutions are always evaluated anew; those that violate a budget within the backend's
-/// tolerance are cut off by a cover row, and the backend runs again.
+/// tolerance are cut off by a cover inequality, and the backend runs again.
+/// Source: E. Balas, Facets of the knapsack polytope, Math. Programming 8 (1975).
 ///
 /// Savings are columns too, and the chains of computation behind them rows (`budget_chains`).
 /// Complexity: exponential; that of an integer program with one column per label and pair of classes that is left

@@ -52,8 +52,10 @@ class local_search {
   std::size_t sweeps = 12;          ///< coordinate sweeps before forests; see `effort`
   std::size_t star_sweeps = 1;      ///< sweeps of stars; 0 where a large problem needs an assignment soon
   std::size_t largest_block = 400;  ///< variables in a forest; fewer where a move must be quick
-  std::size_t effort = 20;          ///< forest moves per variable, at least 200; none if this and both sweeps are 0
-  std::size_t attempts = 8;         ///< most starts while none is feasible; fewer where another solver is asked next
+  /// Random moves per variable, at least 200 in all: three of four are forest moves, the rest change a pair of
+  /// variables. If this, `sweeps` and `star_sweeps` are all 0, each start ends with its first feasible assignment.
+  std::size_t effort = 20;
+  std::size_t attempts = 8;  ///< most starts while none is feasible; fewer where another solver is asked next
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;

@@ -22,8 +22,8 @@ namespace shardweave::inline v0 {
 /// Counts savings: prices on the computation that hides turn the problem into one without savings, whose bound is valid
 /// with savings (`savings_ascent`); reduced-cost fixing and branching close the remaining gap.
 ///
-/// Rows are priced together with the chain. Without savings it is `budgeted`. Without a time limit it ends after
-/// `nodes`.
+/// Budgets are priced as well, together with that computation. Without savings it is `budgeted`. Without a time limit
+/// it ends after `nodes`.
 /// Complexity: exponential without a limit; a node takes up to `node_steps` steps of `savings_ascent`, the root up to
 /// `root_steps`
 struct overlapped {
@@ -33,8 +33,9 @@ struct overlapped {
   std::size_t nodes = 20'000;    ///< subproblems, at most
   std::size_t root_steps = 200;  ///< of the ascent, at the root
   std::size_t node_steps = 30;   ///< of the ascent, elsewhere
-  /// With a gap: ends after so many subproblems, plus twice those explored so far, without an incumbent that is better
-  /// by a tenth of the gap. Depth-first search raises the bound only at its end.
+  /// With a gap (`solve_control::gap`): ends when more subproblems than this, plus twice those explored until the last
+  /// incumbent that was better by a tenth of the gap, have been explored since that incumbent. Depth-first search
+  /// raises the bound only at its end.
   std::size_t patience = 40;
   savings_ascent_options ascent = {};
 

@@ -12,7 +12,8 @@
 namespace shardweave::inline v0 {
 
 /// Runs `first` and gives its assignment to `second` as a start; the better of both bounds counts. An assignment that
-/// is proven optimal is returned at once; if `first` finds none, `second` solves without a start.
+/// is proven optimal or within `control.gap` is returned at once; if `first` finds none, `second` solves without a
+/// start.
 ///
 /// With a time limit `first` may use `share` of it, `second` what is left.
 template <class First, class Second>

@@ -23,8 +23,9 @@
 
 namespace shardweave::inline v0 {
 
-/// Runs solvers on up to `control.threads` threads, in the given order if there are fewer threads than solvers; the
-/// first that proves an optimum or infeasibility stops the others. Returns the best assignment with the best bound.
+/// Runs solvers on up to `control.threads` threads, in the given order if there are fewer threads than solvers. The
+/// first one that proves an optimum or infeasibility, is within `control.gap`, or throws, stops the others. Returns the
+/// best assignment with the best bound.
 ///
 /// With one thread, the default, it is deterministic, and equals `first_proven` except that it does not combine one
 /// solver's bound with another one's assignment to stop early. With more, which of several equally good answers is

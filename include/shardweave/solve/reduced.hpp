@@ -18,8 +18,8 @@
 
 namespace shardweave::inline v0 {
 
-/// Reduces a problem exactly (see `reduction`), solves the kernel with `S` and lifts the answer back. The
-/// bound of the kernel is a bound of the problem.
+/// Reduces a problem exactly (see `reduction`), solves the kernel with `S` and lifts the answer back. The bound of the
+/// kernel is a bound of the problem. A problem with savings goes to `S` unchanged.
 template <class S>
 class reduced {
  public:

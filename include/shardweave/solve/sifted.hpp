@@ -108,7 +108,8 @@ template <class S, cost_value Cost>
 /// reductions take time quadratic in labels.
 ///
 /// Problems with budgets or savings, and those of fewer than 1000 labels, go to `S` unchanged.
-/// Source: sifting of linear programs; cores of knapsack problems, E. Balas and E. Zemel, An algorithm for large
+/// Source: sifting, R. Bixby, J. Gregory, I. Lustig, R. Marsten and D. Shanno, Very large-scale linear programming,
+/// Operations Research 40 (1992); cores of knapsack problems, E. Balas and E. Zemel, An algorithm for large
 /// zero-one knapsack problems, Operations Research 28 (1980).
 template <class S>
 class sifted {

@@ -35,7 +35,7 @@ enum class solve_status : std::uint8_t {
   return names[static_cast<std::size_t>(status)];
 }
 
-/// How an answer was found. Everything except the seconds is independent of the clock.
+/// How an answer was found. Without a time limit or a stop everything except the seconds is independent of the clock.
 struct solve_statistics {
   std::string solver = {};     ///< name of the policy that gave the assignment
   std::string bound_by = {};   ///< name of the policy that proved the bound, if another one
@@ -60,7 +60,8 @@ struct solve_statistics {
   }
 };
 
-/// Objectives (not of whole numbers) within this relative distance of a bound count as equal to it.
+/// Objectives (not of whole numbers) count as equal to a bound within this share of max(1, |objective|): relative from
+/// 1 on, absolute below. So costs should be in a unit in which objectives are well above 1.
 inline constexpr double optimality_tolerance = 1e-9;
 
 /// An answer. `choice` is empty, or complete: one strategy per vertex of the problem, feasible, and priced

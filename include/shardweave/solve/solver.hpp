@@ -24,9 +24,9 @@ struct solver_abilities {
 /// call one object at once. It promises that
 ///  - an assignment it returns is complete, feasible, and priced by `evaluate` (see `conclude`);
 ///  - the bound it returns is valid for the problem with all its constraints;
-///  - the same problem, control and build give the same bits, unless a time limit or a stop request came in
-///    between; a stop is obeyed within 100 ms (by linear backends, and by `guided_search` on two threads, within a
-///    second), and the best assignment so far is returned.
+///  - the same problem, control and build give the same bits, unless a time limit or a stop request came in between, or
+///    a `race` ran on several threads; a stop is obeyed within 100 ms (by linear backends, and by `guided_search` on
+///    two threads, within a second), and the best assignment so far is returned.
 template <class S, class Cost>
 concept solver = cost_value<Cost> && std::copy_constructible<S> &&
                  requires(const S& s, const placement_problem<Cost>& problem, const solve_control& control) {

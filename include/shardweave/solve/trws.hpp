@@ -16,15 +16,17 @@ namespace shardweave::inline v0 {
 /// Rows are relaxed: the bound stays valid, and only decoded assignments that keep them are returned; use
 /// `budgeted` in its place where budgets bind.
 /// Complexity per sweep: twice a pass of `dual_ascent`, and a decoding in O(labels * degree).
+/// Source: V. Kolmogorov, see `dual_ascent`.
 class trws {
  public:
   static constexpr std::string_view name = "trws";
   static constexpr solver_abilities abilities{.budgets = false};
 
-  /// Most sweeps. An assignment may still improve long after the bound stopped rising, so the limit, not a
-  /// plateau, ends the work, unless no message moved at all.
+  /// Most sweeps. The search ends earlier if the bound proves the best assignment, if no message changed, or by
+  /// `patience`.
   std::size_t sweeps = 1000;
-  /// Sweeps without a better assignment or a rise of the bound after which to give up.
+  /// Sweeps without a better assignment or a rise of the bound after which it ends; many, since an assignment may still
+  /// improve long after the bound stopped rising.
   std::size_t patience = 200;
 
   template <cost_value Cost>

@@ -28,8 +28,9 @@ template <cost_value Cost>
 struct limit_point {
   double high = 0;  ///< the limit, in the budget's own unit
   solution<Cost> answer;
-  /// Shadow price of the limit in a relaxation in which strategies may be mixed: what one unit more saves and one unit
-  /// less costs at the margin. Zero if the limit does not bind.
+  /// Shadow price of the limit, in cost per unit of the budget, by the multipliers of the best bound found: what one
+  /// unit more saves, and one less costs, at the margin of the Lagrangian relaxation. Zero if the limit does not bind
+  /// there, or no prices were asked for.
   double price = 0;
   double priced_bound = -std::numeric_limits<double>::infinity();  ///< lower bound on the objective, by that price
 
@@ -108,9 +109,11 @@ void learn(limit_point<Cost>& point, const limit_point<Cost>& other) {
 /// An assignment within a limit satisfies all larger ones, and a bound holds for all smaller ones; both are shared
 /// between the points.
 ///
-/// \param budget  by name, as stated; the first of that name
-/// \param highs   limits to try, in the budget's unit
-/// \param steps   of the price ascent, at most; 0: no prices
+/// \param budget   by name, as stated; the first of that name
+/// \param highs    limits to try, in the budget's unit
+/// \param steps    of the price ascent, at most; 0: no prices
+/// \param control  limits all calls together
+/// \returns one point per limit, in the order of `highs`
 /// \throws error (input) if there is no such budget, or as `compile` does; infeasible limits give `infeasible`
 /// Complexity: a compilation and a call of the solver for each limit
 template <cost_value Cost, class S>

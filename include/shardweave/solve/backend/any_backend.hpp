@@ -13,7 +13,8 @@
 namespace shardweave::inline v0 {
 
 /// Type-erased backend, so that solvers over it are compiled once and a configuration can name it. Costs an indirect
-/// call per solve, which is negligible.
+/// call per solve, which is negligible. Counts as an `integer_backend` whatever it holds: `clp`, which has no integer
+/// columns, refuses such models only when it solves.
 class any_backend {
  public:
   std::string_view name;  ///< of what it holds

@@ -57,9 +57,12 @@ class dual_ascent {
     out_.resize(most_classes);
   }
 
-  /// Makes a row a knapsack factor instead of pricing it. It takes over the price that the caller had on the row, which
-  /// must no longer be in `unary`.
+  /// Makes a row a knapsack factor instead of pricing it: a dynamic program over the used capacity, which exchanges
+  /// messages with the variables that use the row and bounds the row's integer hull.
+  /// \param price       the caller's price on the row, which the factor takes over and `unary` must no longer contain
+  /// \param most_cells  resolution: the limit counts as at most so many cells, usage is rounded down to cells
   /// \pre no usage of the row is negative, and it has no lower limit
+  /// Complexity: O(cells * usage classes) per pass and variable that uses the row; memory O(variables * cells)
   void add_row(std::uint32_t row, double price, std::size_t most_cells) {
     const auto number = static_cast<std::uint32_t>(rows_.size());
     const auto& added = rows_.emplace_back(*p_, row, price, most_cells);

@@ -25,10 +25,11 @@ struct dual_values {
   std::vector<double> of_row = {};
 };
 
-/// The upper limit of a row as a knapsack: amounts that variables put in, in the unit of costs. Labelings that keep the
-/// limit put in no less than the least sum of amounts within it. Any finite values are valid.
+/// The upper limit of a row as a knapsack (Lagrangean decomposition, see `price_ascent::strengthen`): each member gives
+/// part of its cost, one amount per label, to the knapsack. A labeling within the limit pays the knapsack at least its
+/// optimum, the least sum of amounts within the limit. Any finite amounts are valid.
 struct row_amounts {
-  /// What one variable puts in.
+  /// What one variable gives to the knapsack.
   struct member {
     std::uint32_t variable = 0;
     std::vector<double> amounts = {};  ///< per label

@@ -70,7 +70,7 @@ class priced_problem {
 
   /// Subtracts the priced computation and communication from unary costs and from the tables of the attached message
   /// passing. \returns the part that does not depend on labels
-  /// \pre prices.update() was called
+  /// \pre prices.update() and `attach` were called
   /// Complexity: O(terms + sum of class tables of the edges with savings)
   double reprice(const chain_prices<Cost>& prices, std::span<double> unary) {
     double constant = 0;

@@ -55,7 +55,8 @@ class row_prices {
     });
   }
 
-  /// The constant term of the Lagrangian: prices times limits, with a margin for rounding.
+  /// Prices times limits, with a margin for rounding: the Lagrangian bound is a bound on the problem with the unary
+  /// costs of `add_to`, less this.
   /// \param tolerance  up to which usage counts as within a limit
   [[nodiscard]] double earned(double tolerance = budget_tolerance) const {
     double total = 0, magnitude = 0;
@@ -84,8 +85,8 @@ class row_prices {
     for (std::size_t r = 0; r < price_.size(); ++r) price_[r] += distance / square * direction_[r];
     confine();
   }
-  /// The same, as far as would raise the bound by the step length's share of what it is below `aim`; where it is hardly
-  /// below it, of a ten-thousandth of `aim`.
+  /// Calls `follow` with the distance step() * max(aim - bound, |aim| / 10,000): Polyak's rule with `aim` for the
+  /// optimum.
   void approach(double aim, double bound, std::span<const double> slope, double newest) {
     follow(slope, newest, step_ * std::max(aim - bound, 1e-4 * std::abs(aim)));
   }

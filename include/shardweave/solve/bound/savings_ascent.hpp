@@ -23,7 +23,7 @@
 
 namespace shardweave::inline v0 {
 
-/// Chain prices that were optimal for some labels (a least cut), and the savings per demand at these prices.
+/// Chain prices that were optimal for some labels (a minimum cut), and the savings per demand at these prices.
 struct savings_cut {
   std::vector<double> price;  ///< as `chain_prices::values`
   std::vector<double> saved;  ///< per demand
@@ -32,18 +32,18 @@ struct savings_cut {
 /// Effort of a `savings_ascent`.
 struct savings_ascent_options {
   std::size_t sweeps = 5;     ///< of message passing per step of the prices; fewer where many bounds are asked for
-  std::size_t rounds = 300;   ///< of the game per step, at least one
+  std::size_t rounds = 300;   ///< of regret matching (CFR+) in the matrix game, per step; at least one
   std::size_t patience = 12;  ///< steps without progress after which it ends
 };
 
 /// Maximizes the Lagrangian bound over chain prices and row prices. Every bound is valid: at any prices the problem has
 /// no savings, and a pass of message passing bounds it.
 ///
-/// The best chain prices for one labeling are a least cut, with prices 0 or 1, and few cuts matter. So prices are
+/// The best chain prices for one labeling are a minimum cut, with prices 0 or 1, and few cuts matter. So prices are
 /// mixtures of cuts: of cuts that are optimal for labelings found, and for mixtures of these. A matrix game of
 /// labelings against cuts, with the priced cost as payoff, determines both mixtures; message passing answers the
-/// mixture of cuts with a labeling, a least cut answers the mixture of labelings, until neither is new (double oracle).
-/// Row prices move by subgradients.
+/// mixture of cuts with a labeling, a minimum cut answers the mixture of labelings, until neither is new (double
+/// oracle). Row prices move by subgradients.
 /// Source: H. McMahan, G. Gordon and A. Blum, Planning in the presence of cost functions controlled by an adversary
 /// (ICML 2003).
 template <cost_value Cost>
@@ -111,7 +111,7 @@ class savings_ascent {
     return stalled_ < options_.patience;
   }
 
-  /// The best bound so far, the problem's constant included.
+  /// The best lower bound on costs less savings so far, the problem's constant included.
   [[nodiscard]] double bound() const { return bound_; }
   /// The labels of the last step, nearly the cheapest at its prices; they may break rows.
   [[nodiscard]] std::span<const strategy> labels() const { return labels_; }

@@ -9,12 +9,12 @@ namespace shardweave::inline v0 {
 
 /// Limits on the effort of a proof.
 struct certify_options {
-  std::size_t steps =
-      16'000;  ///< of the ascent at the root, at most; with a limit of time a hundred a second, 1,000 at least
+  /// Most steps of the ascent at the root; with a time limit of t seconds no more than max(1,000, 100 t) of them.
+  std::size_t steps = 16'000;
   std::size_t nodes = 10'000;  ///< subproblems, at most
-  /// Sums that a dynamic program which settles a subproblem may look at, times costs that each has; 0: there is none.
-  /// A checker takes a few tenths of a second for as many. Beyond a million it may look at no more than a tenth of the
-  /// costs that all ascents before it looked at.
+  /// Limit on the work of a dynamic program that closes a subproblem, as in `dynamic_program`; 0: none is tried. A
+  /// checker takes a few tenths of a second for the default. Above 2^20 it is also limited to a tenth of the costs that
+  /// all ascents so far have looked at.
   std::size_t work = std::size_t{1} << 28;
 };
 

@@ -14,9 +14,10 @@ struct bound_effort {
   std::size_t decode_every = 50;    ///< steps between two decodings to an assignment; 0: only at the end
   double worthwhile = 0.02;         ///< share of labels that a round of removal must remove for another one
   std::size_t closing_steps = 500;  ///< of the ascent after such a round
-  double least_gain = 1e-3;    ///< share of the gap that `decode_every` steps must gain once labels are removed; with
-                               ///< less, dives gain more
-  double closing_share = 0.4;  ///< share of the time that the removal of labels may take
+  /// Once labels were removed, an ascent ends when `decode_every` steps close less than this share of the gap: then the
+  /// time is better spent on dives.
+  double least_gain = 1e-3;
+  double closing_share = 0.4;        ///< share of the time that the removal of labels may take
   std::size_t small_labels = 10000;  ///< problems of at most so many labels are solved by branch and bound
 };
 

@@ -29,7 +29,7 @@
 
 namespace shardweave::inline v0 {
 
-/// Repeatedly fixes out the labels with the worst bounds, many at a time, reduces the rest and continues the ascent on
+/// Repeatedly removes the labels with the worst bounds, many at a time, reduces the rest and continues the ascent on
 /// it, until little is left for branch and bound. Each of these problems is decoded, repaired and improved by forest
 /// moves; the best labels found are never removed, so once a dive has found an assignment it cannot end without one.
 ///
@@ -45,11 +45,11 @@ class dive {
 
   std::size_t dives = 4;            ///< number of dives
   std::size_t root_steps = 600;     ///< of the ascent at the root
-  double least_share = 0.6;         ///< share of the labels that stay in a round, drawn for each dive from here ...
-  double most_share = 0.88;         ///< ... to here; clamped to [0, 1]; less: dives are quicker, and find dearer ones
+  double least_share = 0.6;         ///< share of labels that stay in a round; each dive draws its own from here ...
+  double most_share = 0.88;         ///< ... to here, clamped to [0, 1]; less makes quicker dives, worse assignments
   std::size_t steps = 90;           ///< of the ascent per round
-  double effort = 0.5;              ///< forest moves per variable and round
-  std::size_t small_labels = 2000;  ///< at most so many labels are left to `finish`; more with one that proves more
+  double effort = 0.5;              ///< random moves per variable and round, three of four of them forest moves
+  std::size_t small_labels = 2000;  ///< from so many labels down `finish` solves the rest
   branch_and_bound finish = brief_search();
 
   /// One dive. Nothing if it found no assignment.

@@ -58,7 +58,7 @@ struct linear_model {
     rows.push_back(row);
     return static_cast<std::uint32_t>(rows.size() - 1);
   }
-  /// Adds a weight; zero weights are left out.
+  /// Adds a coefficient; zeros are left out.
   void add_entry(std::uint32_t row, std::uint32_t column, double value) {
     if (value != 0) entries.push_back({row, column, value});
   }

@@ -26,10 +26,11 @@ namespace shardweave::inline v0 {
 ///
 /// A column per label of every variable that has a choice, a column per pair of *classes* of an edge, so that
 /// a table of 700 x 700 entries in 100 x 100 classes costs 10 000 columns; forbidden pairs are absent, never
-/// expensive. Rows: each variable takes one label; the labels of a class weigh as much as its pairs. An edge
-/// with one class left at an end, or whose costs are a sum of one per end, has no columns: its costs go to
-/// the labels. Rows of usage that follow each other are chained, U(r) - U(r-1) = what begins or ends at r,
-/// so that the weights count segments and not their lengths.
+/// expensive. Rows: the values of a variable's labels add up to 1; those of the labels of a class to the sum over the
+/// pairs of that class (marginalization). An edge with one class left at an end, or whose costs are a sum of one per
+/// end, has no columns: its costs go to the labels. Rows of usage that follow each other are chained, U(r) - U(r-1) =
+/// what begins or ends at r, so that the nonzeros grow with the number of segments and not with their lengths.
+/// Source: T. Werner, A linear programming approach to max-sum problem: a review, PAMI 29 (2007).
 ///
 /// Costs are shifted to start at zero, which goes to the offset, and scaled by a power of two so that the
 /// greatest is about a million: backends compare with tolerances around 1e-7 whatever the unit is, and with
