@@ -11,7 +11,6 @@
 #include <shardweave/io/json_shape.hpp>
 #include <shardweave/io/json_stream.hpp>
 #include <shardweave/io/json_writer.hpp>
-#include <shardweave/io/matrix_pool.hpp>
 #include <shardweave/io/measured_record.hpp>
 #include <shardweave/io/model_config.hpp>
 #include <shardweave/io/nccl_tests_json.hpp>

@@ -1,5 +1,5 @@
 #include "io/refused.hpp"
-#include <shardweave/io/matrix_pool.hpp>
+#include <shardweave/io/detail/matrix_pool.hpp>
 #include <shardweave/placement/description.hpp>
 
 #include <doctest/doctest.h>

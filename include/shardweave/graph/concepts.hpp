@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 /// \file
 /// What the algorithms ask of a graph and of the maps that hold its data.
@@ -80,12 +81,9 @@ template <class Map, class Key, class Value>
 concept writable_map =
     keyed_map<Map, Key> &&
     std::derived_from<typename boost::property_traits<Map>::category, boost::writable_property_map_tag> &&
-    (!std::derived_from<typename boost::property_traits<Map>::category, boost::lvalue_property_map_tag> ||
-     std::is_assignable_v<typename boost::property_traits<Map>::reference, Value>)&&requires(const Map& map,
-                                                                                             const Key& key,
-                                                                                             Value value) {
-      put(map, key, value);
-    };
+    (!std::derived_from<typename boost::property_traits<Map>::category, boost::lvalue_property_map_tag> || requires {
+      std::declval<typename boost::property_traits<Map>::reference>() = std::declval<Value>();
+    }) && requires(const Map& map, const Key& key, Value value) { put(map, key, value); };
 
 /// What a property map holds.
 template <class Map>

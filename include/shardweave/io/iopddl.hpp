@@ -2,10 +2,10 @@
 
 #include <shardweave/core/number_text.hpp>
 #include <shardweave/io/detail/cost_list.hpp>
+#include <shardweave/io/detail/matrix_pool.hpp>
 #include <shardweave/io/detail/plain_numbers.hpp>
 #include <shardweave/io/json_shape.hpp>
 #include <shardweave/io/json_stream.hpp>
-#include <shardweave/io/matrix_pool.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/validate.hpp>
 

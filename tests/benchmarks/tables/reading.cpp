@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
               "copy MB/s", "problem MB", "peak of reading MB", "compiled MB", "peak of both MB", "peak / compiled"});
   for (const char* folder : {"iopddl", "placement"})
     for (const auto& file : asked.files(folder)) out.row(tables::short_name(file), [&] { return row_of(file); });
-  const auto largest = asked.data / "placement" / "llama3-1b-4layer-3d-2x4x8.json.gz";
+  const auto largest = asked.file("placement", "llama3-1b-4layer-3d-2x4x8");
   const std::string name = "15 times " + tables::short_name(largest);
   if (!asked.asks_for(name) || !std::filesystem::exists(largest)) return 0;
   const auto made = std::filesystem::temp_directory_path() / ("shardweave-copies-" + std::to_string(getpid()) + ".gz");

@@ -407,8 +407,8 @@ std::vector<change> changes() {
 
 /// A file of the shared data, contest instances by their letter.
 problem read(const tables::request& asked, const std::string& name) {
-  return tables::read_problem(name.size() == 1 ? asked.data / "iopddl" / ("asplos-2025-iopddl-" + name + ".json.gz")
-                                               : asked.data / "placement" / (name + ".json.gz"));
+  return tables::read_problem(name.size() == 1 ? asked.file("iopddl", "asplos-2025-iopddl-" + name)
+                                               : asked.file("placement", name));
 }
 
 problem kernel_of(const problem& whole) {

@@ -24,6 +24,8 @@ namespace tables {
 namespace fs = std::filesystem;
 
 /// Arguments: [--markdown] [--seconds S] [--data FOLDER] [part of a name]...
+/// Data are those that tests read: of the folder that SHARDWEAVE_SHARED names, or `shared` beside the sources, else
+/// what the build unpacked of tests/data.
 struct request {
   bool markdown = false;
   double seconds = -1;  ///< negative: the table's own limit
@@ -33,6 +35,8 @@ struct request {
   request(int argc, char** argv) {
     const char* named = std::getenv("SHARDWEAVE_SHARED");
     data = (named != nullptr ? fs::path(named) : fs::path(SHARDWEAVE_SOURCE_DIR) / ".." / "shared") / "data";
+    std::error_code ignored;
+    if (named == nullptr && !fs::exists(data, ignored)) data = SHARDWEAVE_TEST_DATA;
     for (int i = 1; i < argc; ++i) {
       const std::string_view argument = argv[i];
       if (argument == "--markdown") {
@@ -51,13 +55,22 @@ struct request {
                                        [&](const std::string& part) { return name.find(part) != std::string::npos; });
   }
   [[nodiscard]] double limit(double by_default) const { return seconds >= 0 ? seconds : by_default; }
+  /// A file of the data, packed or not: `name` without ".json" or ".json.gz".
+  [[nodiscard]] fs::path file(const char* folder, const std::string& name) const {
+    std::error_code ignored;
+    const fs::path plain = data / folder / (name + ".json");
+    return fs::exists(plain, ignored) ? plain : fs::path(plain.string() + ".gz");
+  }
   /// The files of one folder of the data, smallest first; empty, and said so, if it is not there.
   [[nodiscard]] std::vector<fs::path> files(const char* folder) const {
     std::vector<fs::path> found;
     std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(data / folder, ignored))
-      if (entry.path().extension() == ".gz" && asks_for(entry.path().filename().string()))
-        found.push_back(entry.path());
+    for (const char* extension : {".gz", ".json"}) {  // packed ones if there are any
+      for (const auto& entry : fs::directory_iterator(data / folder, ignored))
+        if (entry.path().extension() == extension && asks_for(entry.path().filename().string()))
+          found.push_back(entry.path());
+      if (!found.empty()) break;
+    }
     if (found.empty()) std::fprintf(stderr, "no data in %s\n", (data / folder).c_str());
     std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
       return std::pair(fs::file_size(a), a) < std::pair(fs::file_size(b), b);
