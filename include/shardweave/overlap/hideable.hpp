@@ -18,9 +18,15 @@
 
 namespace shardweave::inline v0 {
 
+namespace detail {
+/// One question in place of three, so that a compiler gives one reason.
+template <class T>
+inline constexpr bool is_duration = std::same_as<T, nanoseconds> || std::signed_integral<T> || std::floating_point<T>;
+}  // namespace detail
+
 /// A length of time: exact (`nanoseconds`, or a signed integer of the caller's unit) or floating.
 template <class T>
-concept duration_value = std::same_as<T, nanoseconds> || std::signed_integral<T> || std::floating_point<T>;
+concept duration_value = detail::is_duration<T>;
 
 /// Communication that computation inside `where` may hide.
 template <class Time>
