@@ -84,7 +84,8 @@ struct fastest_plan_result {
   double path_price = 0;
   /// What is recomputed, without its graph, which is the plan's; nothing: no recomputation.
   std::optional<fitted_plan> fitted = std::nullopt;
-  /// Of the same placement, if it does not fit without recomputation; nothing if a stop came before it was planned.
+  /// Step of the plan of the same placement without the memory limit; nothing if the plan recomputes nothing, or if a
+  /// stop came before that one was made.
   std::optional<nanoseconds> step_without_limit = std::nullopt;
   /// How much the bound falls per additional byte of memory, in ns.
   double memory_price = 0;
@@ -346,15 +347,18 @@ template <class Solver, class Pass, class Lowering, class G, class M, class Stat
 }  // namespace detail
 
 /// The plan with the shortest step that the policies of a pipeline lead to, over placements, buckets and orders, and a
-/// bound on the step of all plans (`search_step`). Starts with the placement of the least sum and the pipeline's plan
-/// of it. Savings that the pipeline counts are ignored: the timeline shows what hides.
+/// bound on the step of all plans (`search_step`). Starts with the placement of the least sum (of the model's costs, as
+/// the solver finds it) and the pipeline's plan of it. Savings that the pipeline counts are ignored: the timeline shows
+/// what hides.
 ///
 ///     const auto fastest = fastest_plan(pipeline{auto_solver{}, benefit<>{}}, model, constraints);
 ///
-/// `control` limits the whole; `control.gap` is for the placement of the least sum.
+/// `control` limits the whole, but the first plan is completed even after the time limit; `control.gap` is for the
+/// placement of the least sum.
 /// \param model  knows its graph, and states its problem as `pipeline::run` takes it; the work of `spmd_lowering` is
 ///               defined in `shardweave/lowering/lowered_work.hpp`
 /// \throws error as `pipeline::run` does
+/// Complexity: that of `pipeline::run` and of `search_step`; twice that for `host_bandwidth` under a limit that binds
 template <class Solver, class Pass, class Lowering, class M>
   requires requires(const M& model) { model.graph(); }
 [[nodiscard]] fastest_plan_result fastest_plan(const pipeline<Solver, Pass, Lowering>& way, const M& model,

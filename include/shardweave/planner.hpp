@@ -114,7 +114,7 @@ class planner {
   template <std::same_as<constraint_set> Constraints>
   planner(const Graph& graph, CostModel costs, Constraints constraints, Solver solver)
       : planner(graph, std::move(costs), std::move(solver), std::move(constraints)) {}
-  /// A graph that dies at once cannot be planned.
+  /// A temporary graph is refused: the planner would outlive it.
   planner(const Graph&& graph, CostModel costs, Solver solver = {}, constraint_set constraints = {}) = delete;
   planner(const Graph&& graph, CostModel costs, constraint_set constraints) = delete;
   template <std::same_as<constraint_set> Constraints>
@@ -164,7 +164,8 @@ class planner {
     return *std::move(answer);
   }
 
-  /// Prices an assignment and lists the constraints that it breaks.
+  /// Prices an assignment and lists the constraints that it breaks. Builds the problem if that was not done yet.
+  /// \throws error as `problem`; (input) for an assignment of the wrong length or with a strategy that does not exist
   [[nodiscard]] evaluation<cost_type> evaluate(std::span<const strategy> choice) const {
     return shardweave::evaluate(problem(), choice);
   }

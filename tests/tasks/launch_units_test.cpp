@@ -71,6 +71,8 @@ TEST_SUITE("launch_units") {
     sw::bucket lost = both;
     lost.members[1] = 99;
     CHECK(refusal(g, {lost}) == "bucket 0 names task 99, but there are only " + std::to_string(g.size()));
+    std::reverse(lost.members.begin(), lost.members.end());
+    CHECK(refusal(g, {lost}) == "bucket 0 names task 99, but there are only " + std::to_string(g.size()));
     overlap_tasks p;
     const auto first = p.ag(p.input()), second = p.ag(first.wait);
     p.output({second.wait});

@@ -21,8 +21,8 @@
 namespace shardweave::inline v0 {
 
 /// Bytes at which a ring over so many ranks reaches nine tenths of its bandwidth: the transfer then takes nine times as
-/// long as start and hops. Up to `per_node` ranks share NVLink (36 GB/s of bus bandwidth, 40 us per hop), more use a
-/// network of 400 Gb/s (22 GB/s, 12 us); 0 for a single rank.
+/// long as start and hops. Up to `per_node` ranks share NVLink (36 GB/s of bus bandwidth, 10 us to start, 40 us per
+/// hop); more use a network of 400 Gb/s (22 GB/s, 30 us, 12 us), and get at least 100 MiB. 0 for a single rank.
 /// Source: figures and form of PyTorch's saturation profiles for H100.
 [[nodiscard]] bytes saturation_size(std::int64_t ranks, std::int64_t per_node = 8);
 
@@ -44,10 +44,11 @@ enum class bucket_groups : std::uint8_t {
   primary              ///< only the primary group
 };
 
-/// For each key, fills one bucket after the other in graph order. A bucket is closed when the next collective would
-/// exceed its cap, or is more than `span` tasks behind its first member: merging distant collectives would pull late
-/// work forward, and with it the memory of all that is live in between. A collective that depends on a member stays
-/// alone.
+/// For each key, fills one bucket after the other: with `sharded` collectives in the order of their first waits, with
+/// `derived` ones in graph order. A bucket is closed when the next collective would exceed its cap, or is more than
+/// `span` tasks behind its first member: merging distant collectives would pull late work forward, and with it the
+/// memory of all that is live in between. A collective that depends on a member, or would close a cycle through other
+/// buckets, stays alone.
 ///
 /// Source: AutoParallel's bounded pre-bucketing (`adjacent` and no span: PyTorch's own; `derived`: its first form);
 /// here all buckets together stay acyclic at every step.

@@ -5,8 +5,8 @@
 #include <exception>
 
 /// \file
-/// What to do when work throws, in the one place that a build without exceptions reads otherwise. There nothing is
-/// caught: the host's `boost::throw_exception`, which does not return, is where every refusal ends.
+/// Catching errors, in one place, because a build without exceptions differs here alone: it catches nothing, and every
+/// refusal ends in the host's `boost::throw_exception`, which does not return.
 
 namespace shardweave::inline v0 {
 
@@ -17,7 +17,8 @@ inline constexpr bool errors_are_caught = true;
 inline constexpr bool errors_are_caught = false;
 #endif
 
-/// Calls `work()`. If it throws an `error`, `settles(error)` says whether that was dealt with; if not, it goes on.
+/// Calls `work()`. If it throws an `error`, calls `settles(error)`, which says whether the error is dealt with; if not,
+/// the error is thrown on. Other exceptions pass.
 template <class Work, class Settles>
 void try_to(Work&& work, [[maybe_unused]] Settles&& settles) {
 #ifdef __cpp_exceptions
@@ -31,7 +32,7 @@ void try_to(Work&& work, [[maybe_unused]] Settles&& settles) {
 #endif
 }
 
-/// Calls `work()`; whatever it throws, to be thrown on another thread or later by `std::rethrow_exception`, or null.
+/// Calls `work()`, and returns what it threw, for `std::rethrow_exception` later or on another thread; null if nothing.
 template <class Work>
 [[nodiscard]] std::exception_ptr failure_of(Work&& work) {
 #ifdef __cpp_exceptions

@@ -39,14 +39,14 @@ struct stage_time {
   double seconds = 0;
 };
 
-/// Limits and hooks of one piece of work. Without a time limit the result depends on nothing but the input, the seed
-/// and the build; the one exception is `race` on several threads.
+/// Limits and hooks of one piece of work. Unless a time limit or a stop request ends it early, the result depends on
+/// nothing but the input, the seed and the build; the one exception is `race` on several threads.
 struct solve_control {
   double seconds = std::numeric_limits<double>::infinity();  ///< wall-clock limit, from the call on; not negative
   std::size_t iterations = std::numeric_limits<std::size_t>::max();  ///< of the policy's own loop
-  std::uint64_t seed = 1;
-  unsigned threads = 1;  ///< at most this many; policies may use fewer
-  stop_token stop = {};
+  std::uint64_t seed = 1;                                            ///< of every random choice
+  unsigned threads = 1;                                              ///< at most this many; policies may use fewer
+  stop_token stop = {};                                       ///< a request ends the work early; how soon says `solver`
   std::function<void(const progress_report&)> progress = {};  ///< called by one thread at a time
   /// Of solvers: relative gap at which an answer is accepted (`solution::gap`). 0: prove the optimum.
   double gap = 0;

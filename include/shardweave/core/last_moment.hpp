@@ -10,16 +10,17 @@
 
 namespace shardweave::inline v0 {
 
-/// What is all but done when a stop comes, or the time is up, goes on for a moment, so that it need not be given up.
-/// One at a time; `limit` outlives it.
+/// A short grace period for work that is nearly done when a stop is requested or the time is up. For one thread at a
+/// time; `limit` outlives it.
 class last_moment {
  public:
-  /// \param seconds  that the moment lasts: less than a third of what a stop may take
+  /// \param seconds  length of the period: less than a third of the time within which a stop is to be obeyed
   explicit last_moment(const deadline& limit, double seconds = 0.03) : limit_(&limit), seconds_(seconds) {}
 
-  /// A stop was asked for, or the time is up, and a moment has passed since this was asked first.
+  /// Whether a stop was requested or the time is up, and the period is over, too. It begins with the first call that
+  /// finds a stop requested or the time up, unless `left` has begun it before.
   [[nodiscard]] bool is_over() { return limit_->expired() && left() <= 0; }
-  /// Seconds that the moment still lasts, which begins with the first question.
+  /// Seconds left of the period; begins it if it has not begun.
   [[nodiscard]] double left() {
     if (!begin_) begin_ = limit_->elapsed();
     return std::max(0.0, *begin_ + seconds_ - limit_->elapsed());

@@ -4,12 +4,14 @@
 #include <vector>
 
 /// \file
-/// Sums that lose nothing to rounding on the way.
+/// Compensated summation.
 
 namespace shardweave::inline v0 {
 
-/// A sum of doubles with what rounding takes off it: as if it were kept with twice as many digits.
-/// Source: D. Knuth, The Art of Computer Programming 2, section 4.2.2, theorem B.
+/// A compensated sum of doubles: the rounding error of each addition is added up in a second double, so that the sum is
+/// about as accurate as one with twice as many digits. It is not exact: the errors are themselves added with rounding.
+/// Source: D. Knuth, The Art of Computer Programming 2, section 4.2.2, theorem B, for the error of one addition; T.
+/// Ogita, S. Rump, S. Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005), for the sum.
 class exact_sum {
  public:
   void add(double amount) {
@@ -27,8 +29,9 @@ class exact_sum {
   double high_ = 0, low_ = 0;
 };
 
-/// What every place of an array has of amounts that were added to ranges of it. Nothing is left behind the end of a
-/// range, however large the amounts in it were: rows of bytes stand before rows of small numbers.
+/// The values of an array after amounts were added to ranges of it, kept as differences between neighbours. The sums
+/// are compensated (`exact_sum`), so that a large amount, once its range ends, does not spoil the small values behind
+/// it.
 /// Complexity: O(1) for an amount, O(places) for all values
 class range_sums {
  public:

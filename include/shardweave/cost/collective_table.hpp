@@ -28,7 +28,8 @@ namespace shardweave::inline v0 {
 template <class Otherwise = alpha_beta>
 class collective_table {
  public:
-  /// \throws error if a size, a time or a group is not positive
+  /// \throws error (input) if a size or a time is not positive, or a group has fewer than two ranks
+  /// \pre the measured collectives are among `priced_collectives`
   explicit collective_table(std::span<const collective_measurement> measured, Otherwise otherwise = {})
       : otherwise_(std::move(otherwise)) {
     const auto rows = detail::sorted_measurements(measured);

@@ -81,7 +81,8 @@ struct compute_profile {
     attention_backward = attention;
   }
 
-  /// Microseconds to move so many bytes through the device's memory, launch included.
+  /// Microseconds to move so many bytes through the device's memory: `launch_us` at least.
+  /// \pre device.memory_bandwidth > 0
   [[nodiscard]] double memory_time(bytes moved) const { return std::max(moving_time(moved, memory), launch_us); }
 
   /// Microseconds for the work, done by such a kernel.

@@ -22,12 +22,14 @@ struct running_collective {
   double wire_bandwidth = 0;  ///< GB/s (10^9) that a device sends
 };
 
-/// Three independent terms, each of which can be switched off:
-///  - processors: the collective's thread blocks take multiprocessors away. With a known number of blocks the kernel
-///    needs whole waves, ceil(b / (o (M - c))) in place of ceil(b / (o M)); else it is stretched by M / (M - c);
-///  - memory: every byte on the wire costs `memory_per_wire` bytes of device memory traffic, which memory-bound
-///    kernels miss;
-///  - base: measured slowdowns that no term explains, by default none.
+/// What computation and a collective that run at the same time do to each other: three independent terms, each of which
+/// can be switched off.
+///  - processors: the collective occupies c = `channels` multiprocessors of M = `processors`. A kernel of b thread
+///    blocks, of which o run on one multiprocessor at a time, then takes ceil(b / (o (M - c))) waves in place of
+///    ceil(b / (o M)); one of which b is not known is stretched by M / (M - c);
+///  - memory: every byte on the wire costs `memory_per_wire` bytes of device memory traffic. If that is a share t of
+///    the memory bandwidth (0.95 at most), the part `memory_share` of the kernel's time is stretched by 1 / (1 - t);
+///  - base: `compute_factor`, for measured slowdowns that no term explains; 1 by default.
 ///
 /// Published for comparison: computation 18.9 % slower on average and 40 % at most under training collectives (arXiv
 /// 2507.03114); matrix products 30 to 40 % slower under NCCL on H100 (PyTorch pull request 179937); a product of 132

@@ -32,7 +32,8 @@ struct device_calibration {
     return residual<Base>(std::move(base), collectives);
   }
 
-  /// The measured shares on the peaks of a device; the device's defaults if none were measured.
+  /// The measured shares and floors with the peaks of a device; the defaults of `compute_profile` if none were
+  /// measured.
   [[nodiscard]] compute_profile compute_on(const device_profile& peaks) const {
     compute_profile result = compute.value_or(compute_profile());
     result.device = peaks;

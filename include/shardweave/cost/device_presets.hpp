@@ -30,9 +30,9 @@ struct kernel_shares {
   saturation memory = {0.70, 0, 1};
 };
 
-/// The clock that a power limit leaves, in shares of the one at full power. What a chip draws beyond its idle power
-/// grows with the square of its clock, where the voltage follows the clock's root: between the line of a voltage that
-/// stays and the cube of one that follows the clock itself. \pre idle < limit, idle < full
+/// The clock at a power limit, as a share of the clock at full power, 1 at most. The power above idle is taken to grow
+/// with the square of the clock (P ~ f V^2 with V ~ sqrt(f)): between the linear growth at a constant voltage and the
+/// cubic growth at a voltage proportional to the clock. \pre idle < limit, idle < full
 [[nodiscard]] inline double clock_under_power_limit(double limit_watts, double full_watts, double idle_watts) {
   return std::sqrt(std::min(limit_watts - idle_watts, full_watts - idle_watts) / (full_watts - idle_watts));
 }

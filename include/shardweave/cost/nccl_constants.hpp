@@ -12,7 +12,7 @@
 
 namespace shardweave::inline v0 {
 
-/// Releases whose cost models differ. A name stands for the releases up to the next name.
+/// Releases whose cost models differ. For a release between two names take the lower one; for 2.23 take `v2_24`.
 ///
 /// `v2_27`, `v2_28` and `v2_30` are exact. The others are `v2_27` or `v2_28` with the differences that are known:
 /// `v2_20` for 2.20 and 2.21 (no Blackwell, no PAT), `v2_24` for 2.23 to 2.25 (another factor for PAT), `v2_29`
@@ -71,13 +71,14 @@ struct nccl_constants {
   by_generation tree{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
   by_generation nvls_tree{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80}}};
 
+  /// By generation: the share of its channels' speed that NVLS reaches inside a node; used where `nvls_share` is 0.
   std::array<double, 4> nvls_efficiency{0, 0, .85, .74};
   /// Up to 2.27: the speed of NVLS is this share of that of its channels, without regard to the above; 0 = later.
   double nvls_share = 0;
-  double pat_share = .75;
-  double ring_ll_share = .5;            ///< of LL in the speed of a ring that reduces or crosses nodes
-  double ring_ll_share_gathering = .5;  ///< of other rings
-  double lone_ll128_share = .92;        ///< of LL128 in a ring with one rank per node
+  double pat_share = .75;               ///< PAT: its bandwidth, as a share of that of its channels
+  double ring_ll_share = .5;            ///< likewise LL in rings over several nodes, and in all-reduce rings
+  double ring_ll_share_gathering = .5;  ///< likewise LL in all-gather and reduce-scatter rings inside a node
+  double lone_ll128_share = .92;        ///< likewise LL128 in rings with one rank per node
   double steps_back = 1;                ///< of all-reduce rings over N nodes, 2 (N - this) steps cross the network
   bool lone_rank_pays_tree_hop = true;  ///< one rank per node: every network hop costs what a tree's costs
   bool corrects_nvls_tree = true;       ///< the correction of trees applies to NVLS trees on Blackwell

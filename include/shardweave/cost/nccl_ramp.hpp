@@ -11,7 +11,7 @@
 #include <vector>
 
 /// \file
-/// Shares of a bandwidth that are reached by and by, looked up by the doublings of a size.
+/// Shares of a bandwidth that grow with the size, looked up by its log2.
 
 namespace shardweave::inline v0 {
 

@@ -54,7 +54,8 @@ class nccl_smooth {
  public:
   explicit nccl_smooth(const device_profile& device, nccl_smooth_options options = {})
       : nccl_smooth(nccl_node_of(device), std::move(options)) {}
-  /// \throws error (input) if a ramp does not rise, or rises so fast that more bytes could take less time
+  /// \throws error (input) as `nccl_node::validate`, if `launch_us` is negative, or if a ramp does not rise, or rises
+  ///         so fast that more bytes could take less time
   explicit nccl_smooth(nccl_node node, nccl_smooth_options options = {})
       : exact_(std::move(node), std::move(options.tuner)),
         multicast_(options.multicast_ramp, "multicast"),

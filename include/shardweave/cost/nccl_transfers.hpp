@@ -12,8 +12,9 @@
 
 namespace shardweave::inline v0 {
 
-/// NCCL's own model has no price for these. An all-to-all is n - 1 sends and receives that run at once, those in the
-/// node over its links, the others over its network devices; the slower of the two decides.
+/// Sends and receives, and the collectives that NCCL makes of them, for which its own model has no price. An all-to-all
+/// is n - 1 sends and receives that run at once, those in the node over its links, the others over its network devices;
+/// the slower of the two decides.
 ///
 /// The shares of the links agree with published all-to-alls of 2 GiB and more within one node (H100: 0.88 to 0.95,
 /// B200 0.82, GB200 0.88 of what links can do); latencies and the network's share are rounded from published fits.
@@ -37,18 +38,20 @@ struct nccl_transfers {
         node_network(static_cast<double>(node.nics) * node.nic_bandwidth),
         devices(node.devices) {}
 
-  /// What NCCL has no price for: an all-to-all or a shift. \pre the group was checked
+  /// An all-to-all or a shift.
+  /// \pre the ranks per node fit the node, and it has network devices if there are several nodes
   [[nodiscard]] collective_estimate operator()(collective kind, bytes size, group_shape group, bool shared) const {
     return kind == collective::shift ? shift(size, group, shared) : all_to_all(size, group, shared);
   }
 
+  /// The bandwidth that one rank has to the network, in GB/s.
   /// \param ranks  of the node that send at once
   [[nodiscard]] double network_of_one(double ranks) const {
     return network_share * std::min(network_bandwidth, node_network / ranks);
   }
 
   /// \param shared  other groups on the same nodes, so that all devices are busy, do the same at the same time
-  /// \pre the group was checked
+  /// \pre the ranks per node fit the node, and it has network devices if there are several nodes
   [[nodiscard]] collective_estimate all_to_all(bytes size, group_shape group, bool shared) const {
     collective_estimate result;
     if (group.ranks() == 1) return result;
@@ -69,7 +72,7 @@ struct nccl_transfers {
   /// Each rank sends to the next one and receives from the one before; those at the ends of nodes do it over the
   /// network.
   /// \param shared  other groups on the same nodes, so that all devices are busy, do the same at the same time
-  /// \pre the group was checked
+  /// \pre the ranks per node fit the node, and it has network devices if there are several nodes
   [[nodiscard]] collective_estimate shift(bytes size, group_shape group, bool shared) const {
     collective_estimate result;
     if (group.ranks() == 1) return result;

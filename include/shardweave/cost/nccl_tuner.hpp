@@ -62,6 +62,7 @@ namespace detail {
 /// Source: NCCL, releases 2.20.3 to 2.30.7: formulas and figures only.
 class nccl_tuner {
  public:
+  /// \throws error (input) as `nccl_node::validate`, like the other constructors
   explicit nccl_tuner(const device_profile& device, nccl_tuner_options options = {})
       : nccl_tuner(nccl_node_of(device), std::move(options)) {}
   explicit nccl_tuner(nccl_node node, nccl_tuner_options options = {})
@@ -124,6 +125,7 @@ class nccl_tuner {
 
   /// Latency in microseconds and bandwidth in GB/s of one algorithm and protocol, as NCCL's tuning log prints them;
   /// both 0 where there is no such way.
+  /// \throws error (input) if the machine cannot hold the group
   [[nodiscard]] std::pair<double, double> logged(collective kind, group_shape group, nccl_algorithm a,
                                                  nccl_protocol p) const {
     table_->check(group);

@@ -14,10 +14,11 @@
 
 namespace shardweave::inline v0 {
 
-/// Latency plus size over bandwidth, with both interpolated over the number of ranks between measured groups
-/// of 2, 4 and 8, and constant outside of them. Made for Hopper; Blackwell moves data twice as fast (an
-/// all-to-all 1.78 times). A shift is priced as an all-to-all that moves as much. Groups on several nodes, and devices
-/// of other families or without a switch, are answered by `Across`.
+/// Latency plus size over bandwidth. For all-gather, reduce-scatter and all-reduce both are interpolated over the
+/// number of ranks between measured groups of 2, 4 and 8, and constant outside of them; for an all-to-all both are the
+/// same whatever the number of ranks. Made for Hopper; Blackwell moves data twice as fast (an all-to-all 1.78 times). A
+/// shift is priced as an all-to-all that moves as much. Groups on several nodes, and devices of other families or
+/// without a switch, are answered by `Across`.
 ///
 /// Source: constants fitted by AutoParallel (BSD licence) to tuning logs of NCCL 2.27.5 on H100.
 template <class Across = alpha_beta>

@@ -43,7 +43,9 @@ namespace shardweave::inline v0 {
 template <class Base>
 class residual {
  public:
-  /// \throws error if a size, a time or a group is not positive, or the base prices a measured collective at 0
+  /// \throws error (input) if a size or a time is not positive, a group has fewer than two ranks, or the base prices a
+  ///         measured collective at 0
+  /// \pre the measured collectives are among `priced_collectives`
   residual(Base base, std::span<const collective_measurement> measured) : base_(std::move(base)) {
     const auto rows = detail::sorted_measurements(measured);
     std::array<std::vector<time_pair>, priced_collectives.size()> pairs;

@@ -29,7 +29,8 @@ struct roofline {
   double flops_efficiency = 0.70;   ///< share of the peak rate that matrix products reach
   double launch_us = 7;             ///< no kernel is faster
 
-  /// Microseconds to move so many bytes through the device's memory, launch included.
+  /// Microseconds to move so many bytes through the device's memory: `launch_us` at least.
+  /// \pre device.memory_bandwidth > 0
   [[nodiscard]] double memory_time(bytes moved) const {
     return std::max(static_cast<double>(moved.count()) / device.memory_bandwidth * 1e6 / memory_efficiency, launch_us);
   }

@@ -38,8 +38,8 @@ struct saturation {
   friend bool operator==(const saturation&, const saturation&) = default;
 };
 
-/// A latency and a bandwidth that is reached by and by: latency + size / (bandwidth * share), where the share of a
-/// size is that of `saturation` with peak 1. Bandwidth in GB/s (10^9).
+/// A latency, and a bandwidth of which a size reaches the more the larger it is: latency + size / (bandwidth * share),
+/// where the share of a size is that of `saturation` with peak 1. Bandwidth in GB/s (10^9).
 struct saturated_line {
   double latency_us = 0;
   double bandwidth = 1;

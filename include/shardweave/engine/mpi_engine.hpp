@@ -125,7 +125,7 @@ class mpi_engine {
     channels_.start(operations_.back());
     return number;
   }
-  /// \pre `operation` was returned by `start`
+  /// \pre `number` was returned by `start`
   /// \throws error (backend) naming the collective, its group and the ranks that are missing, if it is not done in
   ///         time; or the first wrong element, if what this rank received is not what it must be
   std::size_t wait(std::size_t number) {
@@ -147,7 +147,7 @@ class mpi_engine {
     }
   }
   [[nodiscard]] nanoseconds now() const { return since(clock::now()); }
-  /// \pre `operation` is one since the last `connect`, and `finish` has returned
+  /// \pre `number` is of an operation since the last `connect`, and `finish` has returned
   [[nodiscard]] time_span span(std::size_t number) const {
     return {since(operations_[number].begin), since(operations_[number].end)};
   }

@@ -30,8 +30,8 @@ namespace shardweave::inline v0 {
 
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 22, 3)
 
-/// Asks NCCL for estimates (`ncclGroupSimulateEnd`) on a communicator of all ranks of a meeting, one collective at a
-/// time, for NCCL answers for the last of a group alone. Another model answers where NCCL does not: for groups of
+/// Asks NCCL for estimates (`ncclGroupSimulateEnd`) on a communicator of all ranks of a meeting, one collective per
+/// question, as NCCL estimates only the last one of a group. Another model answers where NCCL does not: for groups of
 /// another size, for all-to-all, and where a tuner plugin has put its prices to zero. Nothing is launched, but NCCL may
 /// connect ranks at the first question of a kind: every rank asks the same questions in the same order. Models
 /// `collective_cost_model`; copies share one communicator, answers are kept, and threads take turns.

@@ -17,9 +17,9 @@ namespace shardweave::inline v0 {
 
 /// Numbers the vertices of a graph in the order of `vertices(g)`.
 ///
-/// A graph whose descriptors are those numbers already (vecS, compressed graphs) costs nothing; for any
-/// other a hash table is built. The graph must outlive no one: only descriptors are kept.
-/// Complexity: O(V) to build, O(1) per question.
+/// Keeps the list of descriptors. Where these are the numbers themselves (vecS, compressed graphs) that is all; for any
+/// other graph there is a hash table besides. The graph is not kept: it may be destroyed first.
+/// Complexity: O(V) time and memory to build; O(1) per question, on average where there is a hash table.
 template <class G>
 class vertex_numbering {
  public:

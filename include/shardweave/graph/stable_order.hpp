@@ -33,9 +33,10 @@ template <class G>
   return order;
 }
 
-/// Another stable order: vertices are taken as listed; one that comes too early stands right behind the last of those
-/// that it misses, with what in turn waits for it, and not where it would have stood. This is what PyTorch's graphs
-/// are sorted by; one early vertex with many late needs pulls all of them forward.
+/// Another stable order: vertices are taken as listed; one whose inputs are not all placed yet is moved back, right
+/// behind the last of these inputs to be placed, and so are the vertices that wait for it. One early vertex with a late
+/// input takes all that depends on it along; the inputs stay where they are.
+/// Source: `stable_topological_sort` of PyTorch (torch/_inductor/pattern_matcher.py).
 ///
 /// \param listed  each vertex once; an order that is topological already is returned as it is
 /// \param inputs  calls its second argument for each vertex that must come before its first argument, in order

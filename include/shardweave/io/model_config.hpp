@@ -62,8 +62,10 @@ inline constexpr std::int64_t most_layers = 10'000;
 
 }  // namespace detail
 
-/// Every field of `llama_config` must be there; `model_type` and `head_dim` are checked where they are, and
-/// fields of other names ignored unless `strict` is asked for.
+/// Reads hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads, intermediate_size, vocab_size,
+/// tie_word_embeddings, rope_theta and rms_norm_eps, all of which must be there; the other fields of `llama_config`
+/// keep their defaults. `head_dim`, where it is there, must be hidden_size / num_attention_heads, and `model_type`
+/// "llama". Fields of other names are ignored unless `strict` is asked for.
 /// \param name  the model's
 /// \throws error naming the file, the line and byte, the field, what was found and what was expected
 [[nodiscard]] inline llama_config read_llama_config(text_input& input, std::string name,

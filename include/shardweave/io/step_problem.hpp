@@ -276,7 +276,7 @@ inline void write_certificate(const std::filesystem::path& path, const step_cert
       path, [&](json_writer& out) { write_certificate(out, c); }, stop);
 }
 
-/// Reads what `write_certificate` writes of a step;
+/// Reads what `write_certificate` writes of a step. Nothing is checked against a problem.
 /// \throws error (format)
 [[nodiscard]] inline step_certificate read_step_certificate(text_source input, const read_options& options = {}) {
   step_certificate c;

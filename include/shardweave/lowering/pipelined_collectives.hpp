@@ -25,9 +25,10 @@ struct pipelined_graph {
   nanoseconds longer{};             ///< by how much the pieces of computation take longer than the whole tasks
 };
 
-/// The same plan with collectives cut into pieces, those that move neither parameters nor their gradients, and that
-/// matrix products feed or read or attention reads; together with these products. This is asynchronous tensor
-/// parallelism, and for gathered keys and values ring attention, except that all of them are in memory at the end.
+/// The same plan with collectives cut into pieces: all-gathers, reduce-scatters and all-reduces that move neither
+/// parameters nor their gradients, and that matrix products feed or read or attention reads; together with these
+/// products. This is asynchronous tensor parallelism, and for gathered keys and values ring attention, except that all
+/// of them are in memory at the end.
 ///
 /// A piece of a product has its part of the operations and of the operands that are cut with the collective, moves the
 /// largest other operand as a whole, and takes at least a kernel's launch; its share of the peak rate follows from its
@@ -39,7 +40,7 @@ struct pipelined_graph {
 /// \param choice  the strategies that it was lowered from
 /// \param pieces  2 at least
 /// \param wanted  by task of `g`: whether to cut that collective; empty: all that may be
-/// \throws error (input) if a list is not of the graph's tasks
+/// \throws error (input) if a list is not of the graph's tasks, or there are less than two pieces
 /// Source: the decomposition of collectives and dependent products of S. Wang et al., ASPLOS 2023.
 /// Complexity: O(pieces * (V + E))
 [[nodiscard]] pipelined_graph with_pipelined_collectives(const lowered_graph& g, const spmd_cost_model& model,

@@ -56,7 +56,7 @@ struct activation_blocks {
 /// \param block_of  by task: the number of its block, counted in the order of the forward parts; `no_index` = in none
 /// \pre the graph's order is topological, and tasks state their phases
 /// \throws error (input) if a block lacks a part, forward parts do not begin in the order of the numbers or backward
-///         parts in the opposite one
+///         parts in the opposite one, or the last block's backward part begins before its forward part ends
 /// Complexity: O(V + E), and for every forward task the values of its block
 [[nodiscard]] activation_blocks activation_blocks_of(const task_graph& g, std::span<const std::uint32_t> block_of,
                                                      const activation_options& options = {});

@@ -10,8 +10,8 @@ namespace shardweave::inline v0 {
 
 /// The joint graph of one training step: from tokens to logits, and from the gradient of the logits to those
 /// of all parameters. Parameters are f32 and are cast to bf16 for computing; norms, rotations and silu compute in
-/// f32. Attention is one causal operation with grouped keys. Every layer is 255 vertices, all else 60, the
-/// vertex "output" among them.
+/// f32. Attention is one causal operation with grouped keys. With the defaults of `llama_config` and `training_shape`
+/// every layer is 255 vertices, all else 60, the vertex "output" among them.
 ///
 /// Groups are the names of the weights (embedding, wq, wk, wv, wo, w1, w2, w3, attention_norm, ffn_norm, norm, output),
 /// where heads are normed q_norm and k_norm, and rope, attention, silu, residual. The rotations exp(i t / theta^(2j/h))

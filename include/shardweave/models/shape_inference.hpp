@@ -28,7 +28,7 @@ using shape_vector = std::vector<std::int64_t>;
 }
 
 /// The element type of arithmetic on two types: complex before real before whole numbers, wide before
-/// narrow; of the two 16-bit floating types together, f32.
+/// narrow; of two floating types of equal width (f16 and bf16, or the two of 8 bits), f32.
 [[nodiscard]] constexpr dtype promoted(dtype a, dtype b) {
   if (a == b) return a;
   const auto kind = [](dtype t) {
@@ -110,7 +110,7 @@ using shape_vector = std::vector<std::int64_t>;
   return out;
 }
 
-/// Negative dimensions count from the last.
+/// The dimensions counted from the first, in ascending order; negative ones are given as counted from the last.
 /// \throws error naming a dimension that does not exist
 [[nodiscard]] inline shape_vector normalized_dims(std::string_view who, const shape_vector& shape,
                                                   std::span<const std::int64_t> dims) {

@@ -14,8 +14,9 @@
 
 namespace shardweave::inline v0 {
 
-/// What ranks that see different data, or different parts of a sequence, share out of what they hold: the stages of
-/// ZeRO.
+/// What ranks that see different data, or different parts of a sequence, divide among them: the stages of ZeRO.
+/// Source: S. Rajbhandari, J. Rasley, O. Ruwase, Y. He, ZeRO: Memory optimizations toward training trillion parameter
+/// models, SC 2020 (arXiv 1910.02054).
 enum class zero_stage : std::uint8_t {
   none,        ///< everything is whole on each; gradients are all-reduced
   optimizer,   ///< ZeRO-1: gradients are scattered once a step, each updates its part, parameters are gathered after it
@@ -23,18 +24,18 @@ enum class zero_stage : std::uint8_t {
   parameters,  ///< parameters, gradients and optimizer state are shared out; parameters are gathered for each use
 };
 
-/// How many ranks share what. The mesh has a dimension for each that is more than one, in this order: replicas,
-/// shards, or what experts leave of them, experts, context, tensor; neighbours in the last one are neighbours on a
-/// node.
+/// Degrees of parallelism. The mesh has a dimension for each that is more than one, in this order: replicas, shards /
+/// experts, experts, context, tensor; neighbours in the last one are neighbours on a node.
 struct training_layout {
-  std::int64_t replicas = 1;  ///< groups of shards that see different data and hold the same
-  std::int64_t shards = 1;    ///< ranks that see different data and share out what `stage` says
-  std::int64_t experts = 1;   ///< of `shards`, ranks that share out the experts of a mixture: each keeps its own, and
-                              ///< tokens come to them, where else each would gather all
-  std::int64_t context = 1;   ///< ranks that share out each sequence, all of which each holds the keys and values, and
-                              ///< what `stage` says, as torchtitan and Megatron do
+  std::int64_t replicas = 1;  ///< data parallelism: groups of `shards` ranks that see different data and hold the same
+  std::int64_t shards = 1;    ///< sharded data parallelism: ranks that see different data and divide what `stage` says
+  std::int64_t experts = 1;   ///< expert parallelism: ranks, of `shards`, that divide the experts of a mixture. Tokens
+                              ///< go to the rank that holds their expert; without, each rank gathers all experts
+  std::int64_t context = 1;   ///< context parallelism: ranks that divide each sequence, and what `stage` says. Each
+                              ///< holds all keys and values of the sequence, as torchtitan and Megatron do
   bool rings = false;         ///< whether keys and values go round the ranks of a sequence (`block_ring`) instead
-  std::int64_t tensor = 1;    ///< ranks that share out each layer, with sequence parallelism between the products
+  std::int64_t tensor = 1;    ///< tensor parallelism: ranks that divide each layer, with sequence parallelism between
+                              ///< the products
   zero_stage stage = zero_stage::parameters;
 
   /// Reads "fsdp=8,tp=8", "dp=8", "zero1=8,tp=4", "zero2=8", "hsdp=4x8" (4 replicas of 8 shards), "cp=2",

@@ -59,9 +59,9 @@ struct budget_chains {
   }
 };
 
-/// Makes rows of windows. Windows that begin together form a forward chain, windows that end together a
-/// backward one; each window joins the larger crowd. Prefix and suffix windows give the original two chains,
-/// with one share, two budgets and three rows per segment.
+/// Makes rows of windows. Windows that begin together form a forward chain, windows that end together a backward one;
+/// each window joins the larger of its two groups, of equal ones the forward one. The windows of `inclusive_form` give
+/// two chains, as in AutoParallel, with one share, two budgets and three rows per segment.
 ///
 /// \param places  whatever has members `where` and `channel`: `hiding_place`, `hideable`
 /// \throws error if a window that is not the whole order leaves a position out

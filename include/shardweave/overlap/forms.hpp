@@ -50,8 +50,8 @@ void for_each_window(const Form& form, const edge_site& site, const Place& place
 }
 }  // namespace detail
 
-/// The original chains, without the consumer: earlier communication hides behind all computation before it,
-/// later communication behind all computation after it. Neither asks what that computation waits for.
+/// The windows of `inclusive_form` without the consumer: earlier communication hides behind all computation before it,
+/// later communication behind all computation after it. Whether that computation waits for it is not asked.
 struct strict_form {
   static constexpr std::string_view name = "strict";
 
@@ -68,11 +68,12 @@ struct strict_form {
   }
 };
 
-/// The original chains, with the consumer: even its own computation hides the communication that it waits for.
+/// Windows from the consumer, included, to an end of the order: even the consumer's own computation hides the
+/// communication that it waits for.
 /// Source: the overlap rows of AutoParallel (github.com/meta-pytorch/autoparallel, pull request 353).
 struct inclusive_form {
   static constexpr std::string_view name = "inclusive";
-  /// An edge that may move both ways is hidden in both, up to twice its communication, as the original does.
+  /// An edge that may move both ways is hidden in both, up to twice its communication, as in AutoParallel.
   bool twice = false;
 
   /// At most two windows.

@@ -189,8 +189,8 @@ std::vector<bool> least_cut(const Computation& computation, const Demands& deman
 
 }  // namespace detail
 
-/// The best prices for given computation and demands, each 0 or 1: the least cut. `savings_bound` with them
-/// equals the savings, which proves both.
+/// The best prices for given computation and demands, each 0 or 1: a minimum cut of the network in which computation
+/// flows to the demands that it may hide. `savings_bound` with them equals the savings, which proves both.
 /// \throws error as `hide`
 /// Complexity: O(k n log n + m), with a factor log_64 m
 template <class Computation, class Demands, class Time = typename detail::time_of<Computation>::type>

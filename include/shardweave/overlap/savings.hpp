@@ -82,12 +82,12 @@ template <class G, class Computation, class Communication, class Where>
 }
 }  // namespace detail
 
-/// The same as `hide` for the edges of a graph: `order` lists vertices, `computation` prices them, `communication`
-/// prices edges, and `where(edge)` says which positions may hide an edge, or nothing.
+/// The same as `hide` for the edges of a graph, all on one channel: `order` lists vertices, `computation` prices them,
+/// `communication` prices edges, and `where(edge)` says which positions may hide an edge, or nothing.
 ///
 /// `hidden` follows the order of `edges(g)`; edges without a window have 0.
 /// \pre `order` lists vertices of `g`, each at most once.
-/// \throws error as above
+/// \throws error as above; demand i is edge i of `edges(g)`
 /// Complexity: O(V + E), with the same factor.
 template <class G, std::ranges::input_range Order, class Computation, class Communication, class Where>
 [[nodiscard]] auto hide(const G& g, const Order& order, Computation computation, Communication communication,

@@ -30,8 +30,8 @@ struct edge_site {
 /// it depends on. Whatever may move at all may move both ways, as far as the order leaves room.
 struct windows_form {
   static constexpr std::string_view name = "windows";
-  /// How many positions that compute communication may start before its consumer at most: what is there early needs
-  /// memory. Communication that may move later is not limited, for nothing waits for it.
+  /// How early communication may start: at most so many computing positions before its consumer, since what arrives
+  /// early takes memory. No limit on communication that may move later: nothing waits for it.
   std::size_t prefetch = no_position;
   /// Also edges without permission (`hiding::none`): in the given order they may run between their ends.
   bool every_edge = false;

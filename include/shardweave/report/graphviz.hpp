@@ -82,7 +82,8 @@ inline void append_node(std::string& out, const task_graph& g, task_index t, std
 /// with dashes: a wait's to its collective where it is no input too, further ordering, and added dependencies (in red).
 ///
 /// \throws error (input) for a part, bucket or added dependency with a task that does not exist; and what the sink
-/// throws Complexity: O(V + E)
+///         throws
+/// Complexity: O(V + E)
 template <class Sink>
 void write_graphviz(Sink&& sink, const task_graph& g, const schedule& s = {}, const graphviz_options& options = {}) {
   const auto check = [&](task_index t, const char* who) {

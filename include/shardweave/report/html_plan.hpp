@@ -32,7 +32,7 @@ struct html_plan {
   const task_graph* graph = nullptr;  ///< not null; plans of one graph point to the same one
   const schedule* order = nullptr;    ///< not null
   const timeline* line = nullptr;     ///< not null; live bytes are shown if it has memory samples
-  /// By task: makes a value again for the backward part, as `recomputed_graph::again` has it. Empty = none does.
+  /// By task: recomputes a value for the backward part, as `recomputed_graph::again` has it. Empty = none does.
   std::span<const char> again = {};
   /// How its values are placed; empty: that is not shown. Of several plans the ones that have it are compared value by
   /// value: the same kind, part and layer, in their order.

@@ -23,7 +23,7 @@ enum class memory_part : std::uint8_t {
   data,             ///< inputs that are neither
   gathered,         ///< made of parameters alone: gathered copies, casts
   kept,             ///< made in the forward part, and read in the backward part
-  replayed,         ///< made again for the backward part
+  replayed,         ///< recomputed for the backward part
   passing,          ///< any other value of the model
   gradients,        ///< of parameters
   buffers,          ///< packed buckets, from the launch to the unpacking
@@ -52,7 +52,7 @@ struct memory_by_part {
 /// What is held for what. A storage is what the first task is that lists it, by its tags, stated or inferred
 /// (`inferred_tags`): of a parameter, a gradient and so on; of activations it matters whether the forward part makes
 /// them and the backward part reads them.
-/// \param again  by task: makes a value again (`recomputed_graph::again`); what it gives counts as `replayed`. Empty =
+/// \param again  by task: recomputes a value (`recomputed_graph::again`); what it gives counts as `replayed`. Empty =
 ///               none does
 /// \pre the schedule is valid, and `again` is empty or has an entry for each task
 /// Complexity: O((V + E) log V)

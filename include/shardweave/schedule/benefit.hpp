@@ -33,7 +33,9 @@ struct benefit {
   static constexpr std::string_view name = "benefit";
 
   Order order = {};
-  std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, as that of the scheduler
+  /// Budget for the peak: of the schedules that are compared, those that keep it are better. It does not limit `order`,
+  /// which has a budget of its own.
+  std::optional<bytes> memory = std::nullopt;
   /// Sizes of buckets, ascending.
   std::vector<bytes> caps = {mebibytes(6), mebibytes(12), mebibytes(25), mebibytes(50), mebibytes(100)};
   greedy merge = {};  ///< its cap is replaced by each size

@@ -15,12 +15,14 @@ namespace shardweave::inline v0 {
 
 /// Effort of the bounds.
 struct makespan_bound_options {
-  std::size_t reach = 192;  ///< predecessors that a join looks back at; 0: only chains
-  stop_token stop = {};     ///< shortly after a stop the rest is bounded by chains only
+  /// Where chains join: how many of the nearest predecessors (successors) the one-machine bounds on release (delivery)
+  /// times count (`makespan_bounds::released`). 0: only chains count.
+  std::size_t reach = 192;
+  stop_token stop = {};  ///< shortly after a stop the rest is bounded by chains only
 };
 
 /// Lower bounds for every order of `g` with exactly these buckets under the reference timing.
-/// \throws error naming a task that is in two buckets or not there, or a bucket that is on a cycle
+/// \throws error (input) as the constructor of `launch_units`
 /// Complexity: O((V + E) reach log reach)
 [[nodiscard]] makespan_bounds makespan_bound(const task_graph& g, std::span<const bucket> buckets = {},
                                              const makespan_bound_options& options = {});

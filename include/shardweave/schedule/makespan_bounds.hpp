@@ -17,10 +17,11 @@ struct makespan_bounds {
   nanoseconds critical_path;  ///< the longest chain of dependencies
   /// One-machine bounds: the compute stream, and each channel, as a machine whose jobs have release times (of their
   /// predecessors) and delivery times (of their successors). Where chains join, these times are themselves bounded
-  /// machine by machine.
+  /// machine by machine. Source: J. Carlier, The one-machine sequencing problem, EJOR 11 (1982).
   nanoseconds released;
-  /// Two-machine flow-shop bounds: the compute stream, then one channel. Work that must be communicated itself cannot
-  /// hide a long first or last collective.
+  /// Two-machine flow-shop bounds: the compute stream, then one channel. A job is the work that leads to a collective,
+  /// then that collective: work cannot hide the collective that waits for it. Also with time reversed.
+  /// Source: S. M. Johnson, Optimal two- and three-stage production schedules, 1954.
   nanoseconds in_a_row;
   [[nodiscard]] nanoseconds value() const { return std::max({compute, channel, critical_path, released, in_a_row}); }
 

@@ -48,13 +48,13 @@ namespace shardweave::inline v0 {
   return modules;
 }
 
-/// A user-defined plan, as bucketing policy and as scheduler: modules, each a set of tasks. In each module, the gathers
-/// of parameters, the scatters of gradients, and the all-reduces on the channels of such gathers become one bucket per
-/// key, or several where one depends on another. Modules are ordered by their first such collectives in the graph, in
-/// forward and in backward steps: the gathers of the next module are launched before those of this one are waited for,
-/// and the scatters of this one are waited for after those of the next one are launched; if a value is gathered or
-/// scattered in several steps this concerns the last one. Constraints that would close a cycle are left out and
-/// recorded. All else keeps its order: what a launch needs moves forward with it, and waits for scatters move back.
+/// A user-defined plan, as bucketing policy and as scheduler: modules, each a set of tasks, such as one layer's in one
+/// phase. In each module, the gathers of parameters, the scatters of gradients, and the all-reduces on the channels of
+/// such gathers become one bucket per key, or several where one depends on another. For each of these operations,
+/// modules follow each other in the order of their first launches: all launches of the next module precede the waits
+/// for this one's. Where a value is gathered or scattered by several collectives in turn, only the wait for the last
+/// of these is meant. Dependencies that would close a cycle are left out and recorded. All else keeps its order: what a
+/// launch needs moves forward with it, and waits for scatters move back.
 ///
 /// Source: PyTorch's manual overlap scheduling.
 /// Complexity: O((V + E) log V), and one bounded search per dependency

@@ -17,8 +17,8 @@ namespace shardweave::inline v0 {
 /// The order of exposure-driven scheduling, with the scheduler's own account in `hides`: the time of each collective
 /// that it expects to be exposed, and the tasks that hide the rest. Tasks stand as they were taken, inputs among the
 /// others. Statistics: those of `overlap_counts` by this account (`collectives`, `fully_exposed`, `fully_hidden`,
-/// `potentially_hidden`, `missed`, `exposed_ns`, `hideable_exposed_ns`), `wasted_compute_ns` (time of tasks behind
-/// which nothing was left to launch on some channel) and `computations_between_scatters`.
+/// `potentially_hidden`, `missed`, `exposed_ns`, `hideable_exposed_ns`), `wasted_compute_ns` (time that could have
+/// hidden communication and hid none on any channel) and `computations_between_scatters`.
 /// Complexity: that of `overlap_scheduler`
 [[nodiscard]] schedule account_of_overlap(const task_graph& g, const bucketing_result& buckets,
                                           const overlap_settings& settings = {});

@@ -27,10 +27,14 @@ namespace shardweave::inline v0 {
 struct overlap_settings {
   /// Limit on bytes in and out of collectives that are launched and not yet waited for (an all-reduce's once).
   bytes in_flight = gibibytes(5);
-  std::size_t compute_ahead = 200;  ///< computations between the present one and the first that needs a collective
-  std::size_t candidates = 200;     ///< collectives considered per window
-  double compute_share = 1;         ///< share of a task's time that can hide communication
-  /// Targeted growth of the peak over that of the original order: the larger of the two; both absent: unlimited.
+  /// How early a collective may be launched: with at most so many computations (tasks of kind `compute`) left before
+  /// the first one that needs it.
+  std::size_t compute_ahead = 200;
+  /// Collectives considered per window; a window is the time of a task, of a stall or of an unpacking.
+  std::size_t candidates = 200;
+  double compute_share = 1;  ///< share of a task's time that can hide communication
+  /// Target for the peak: that of the original order, and beyond it the larger of these two, the second as a share of
+  /// that peak. Both absent: no limit.
   std::optional<bytes> memory_increase = gibibytes(1);
   std::optional<double> memory_ratio = 0.05;
   bool group_by_key = true;  ///< launches collectives that may be merged one after the other

@@ -35,11 +35,14 @@ namespace shardweave::inline v0 {
 struct prefetch {
   static constexpr std::string_view name = "prefetch";
 
-  /// Limit on bytes in and out of collectives that are launched and not yet waited for; nothing: 2 GiB, or twice those
-  /// of the largest collective if that is more, so that two may be under way. For a collective that one of the next few
-  /// computations needs, only bytes in flight on its own channel count.
+  /// Limit on bytes in and out of collectives that are launched, not yet waited for, and needed by a computation; one
+  /// collective alone may exceed it. Absent: 2 GiB, or twice those of the largest collective if that is more, so that
+  /// two may be in flight. For a collective that one of the next 8 computations needs, only bytes in flight on its own
+  /// channel count.
   std::optional<bytes> in_flight = std::nullopt;
-  std::size_t compute_ahead = 200;  ///< computations between the present one and the first that needs a collective
+  /// How early a collective may be launched: with at most so many computations (tasks of kind `compute`) left before
+  /// the first one that needs it.
+  std::size_t compute_ahead = 200;
   std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, inputs included
 
   [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,

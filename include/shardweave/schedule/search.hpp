@@ -47,7 +47,9 @@ struct search {
   static constexpr std::string_view name = "search";
 
   Start start = {};
-  std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, as that of the start
+  /// Budget for the peak: no change raises the peak further above it. It does not limit `start`, which has a budget of
+  /// its own.
+  std::optional<bytes> memory = std::nullopt;
   std::size_t changes = 30'000;  ///< at most, without a time limit; `control.iterations` limits them in any case
   std::size_t runs = 120;        ///< of the start with another order, at most
   /// Whether buckets may change, to any of collectives that may be merged; otherwise they stay as given.

@@ -47,11 +47,13 @@ struct no_interference {
   [[nodiscard]] double collective_slowdown(const running_work&, std::size_t) const { return 1; }
 };
 
-/// Two measured figures and no more: computation under communication, communication under computation. Collectives of
-/// different groups do not disturb each other. The defaults are `contention`'s published average and its allowance.
+/// Two factors and no more: on computation under communication, and on communication under computation. Collectives of
+/// different groups do not disturb each other. The default of the first rounds the published average that `contention`
+/// cites; that of the second is `contention::collective_factor`, for which no published figure is known.
 struct uniform_interference {
-  std::vector<double> compute = {1.2};  ///< by busy channels less one; the last for more than these; empty = none
-  double collective = 1.1;
+  /// Factors on computation: entry n - 1 while n channels are busy, the last one for more channels; empty: 1.
+  std::vector<double> compute = {1.2};
+  double collective = 1.1;  ///< factor on a collective while the compute stream works
 
   [[nodiscard]] double compute_slowdown(const running_work& now) const {
     if (now.communicating.empty() || compute.empty()) return 1;

@@ -239,17 +239,17 @@ class machine_simulation {
 };
 }  // namespace detail
 
-/// Plays the schedule on a machine, by events. As by the reference rule, but
-///  - the host launches everything first, in the order of the schedule: no work, launch or wait of the device comes
-///    before that;
+/// Simulates the schedule on a machine, event by event. As in the reference timing, except that
+///  - the host launches all work, in the order of the schedule: no work, launch or wait of the device begins before the
+///    host has launched it;
 ///  - a launched collective holds its channel for the latency before its data move;
 ///  - while data move or the compute stream works, each takes as many times longer as the machine's policy says for
 ///    what runs at that moment. An end falls on the next whole nanosecond.
-/// Memory is that of the order, as by the reference rule.
+/// Memory is that of the order, as in the reference timing.
 ///
-/// \pre validate or valid
-/// \throws error of `simulate`; if the policy gives a factor below 1 or one that is not finite
-/// Complexity: O(E + V groups) and two questions' worth of the policy per start and end
+/// \pre `options.validate` is set, or the schedule is valid
+/// \throws error (input) as `simulate` without a machine, or if the policy gives a factor below 1 or not finite
+/// Complexity: O(E + V * groups), and at most 1 + groups calls of the policy per start or end of work
 template <class Interference>
 [[nodiscard]] machine_timeline simulate(const task_graph& g, const schedule& s, const machine<Interference>& m,
                                         const simulate_options& options = {}) {

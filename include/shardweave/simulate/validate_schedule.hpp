@@ -63,11 +63,12 @@ inline void validate_bucket(const task_graph& g, const bucket& b, const std::str
 }
 }  // namespace detail
 
-/// Refuses a schedule that is not valid: `order` is a permutation of the tasks that respects inputs, what waits
-/// complete, the tasks' `after` and the schedule's `after`; a bucket has two or more members of one operation, group,
-/// reduction and dtype, never all_to_all, each in no other bucket; its launch, at its last member in `order`, comes
-/// before every member's wait; a member has a wait, and no users but its waits and the output.
-/// \throws error naming the task, pair or bucket that breaks a rule
+/// Refuses a schedule that is not valid. `order` must be a permutation of the tasks that respects inputs, what waits
+/// complete, the tasks' `after` and the schedule's `after`. A bucket must have two or more members of one operation
+/// (all-gather, reduce-scatter or all-reduce), group, reduction and dtype, each in no other bucket, and must state
+/// their group as its `channel` and their sums of bytes, as `make_bucket` does. Its launch, at its last member in
+/// `order`, comes before every member's wait; a member has a wait, and no users but its waits and the output.
+/// \throws error (input) naming the task, pair or bucket that breaks a rule
 /// Complexity: O(V + E)
 inline void validate_schedule(const task_graph& g, const schedule& s) {
   using detail::invalid_schedule;

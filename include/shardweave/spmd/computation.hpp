@@ -14,7 +14,8 @@
 
 namespace shardweave::inline v0 {
 
-/// What a vertex without inputs (or a graph output) stands for.
+/// What an operation without inputs stands for; all others, the graph's "output" among them, have `none`. A `tangent`
+/// is the gradient of a result that comes in from outside (a cotangent; PyTorch's AOTAutograd calls it a tangent).
 enum class role : std::uint8_t { none, parameter, input, constant, tangent };
 
 /// What an operator needs to know beside its inputs. Which fields count is the operator's business.
@@ -46,8 +47,9 @@ struct operation {
 struct computation {
   std::string name;
   std::vector<operation> operations;
-  /// parameter and the operation whose value is its gradient; plain input and its gradient; output and tangent
+  /// pairs: a parameter or an input, and the operation whose value is its gradient
   std::vector<std::pair<std::uint32_t, std::uint32_t>> gradient_of;
+  /// pairs: a result, and the tangent that comes in for it
   std::vector<std::pair<std::uint32_t, std::uint32_t>> tangent_of;
   std::vector<std::uint32_t> results;  ///< what the graph returns, in order
 

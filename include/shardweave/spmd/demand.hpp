@@ -36,12 +36,12 @@ struct operations_placed_along {
   dim_placement where;
   friend bool operator==(const operations_placed_along&, const operations_placed_along&) = default;
 };
-/// Where inputs lie, or results that are neither gradients nor tangents.
+/// Where inputs lie: all operations of role `input`.
 struct inputs_placed {
   sharding where;
   friend bool operator==(const inputs_placed&, const inputs_placed&) = default;
 };
-/// Where results lie that are neither gradients nor tangents.
+/// Where the graph's results lie that are not gradients.
 struct results_placed {
   sharding where;
   friend bool operator==(const results_placed&, const results_placed&) = default;
@@ -54,8 +54,9 @@ struct gradients_paired {
 struct layers_tied {
   friend bool operator==(const layers_tied&, const layers_tied&) = default;
 };
-/// What a device may hold of each parameter, or the least that one can hold; see `training_options::parameter_share`.
-/// Parameters that a demand places outright do not count.
+/// A limit on what a device holds of all parameters together: the sum, over the parameters, of this share of each, or
+/// of the least that a device can hold of it where that is more; see `training_options::parameter_share`. Parameters
+/// that a demand places outright are not in the sum.
 struct parameters_shared {
   double share = 0;
   parameter_unit unit = parameter_unit::ratio;

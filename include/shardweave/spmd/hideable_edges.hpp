@@ -10,8 +10,9 @@
 
 namespace shardweave::inline v0 {
 
-/// The edges of a computation that need not wait, or be waited for, where they stand: what is made of parameters alone
-/// may move earlier, what only results wait for, through operations with one argument (the tail of a gradient), later.
+/// The edges of a computation whose communication need not happen where they stand: that of what is computed from
+/// parameters alone may happen earlier (a prefetch); that of what only results depend on, through operations with one
+/// argument each (the tail of a gradient), later.
 /// Complexity: O(operations + edges)
 [[nodiscard]] std::vector<hideable_edge> hideable_edges(const spmd_cost_model& model);
 

@@ -23,8 +23,9 @@ struct redistribution_step {
   double cost_us = 0;  ///< the collective and the copies around it
 };
 
-/// A way between shardings, cheapest first by cost, then by number of steps. `cost_us` is +infinity, and
-/// there are no steps, where no way exists.
+/// The steps from one sharding to another: those of the cheapest way, of equally cheap ones the one with the fewest
+/// steps; without `redistribution_options::search`, one step per mesh dimension. Where no way exists `cost_us` is
+/// +infinity, and there are no steps.
 struct redistribution {
   double cost_us = 0;
   std::vector<redistribution_step> steps;

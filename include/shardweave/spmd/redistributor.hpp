@@ -62,7 +62,8 @@ class redistributor {
     if (from.is_none() || to.is_none() || from == to) return 0;
     return cost(value_number(value), from, to);
   }
-  /// The same for a tensor known by number, see `value_number`.
+  /// The same for a tensor known by number.
+  /// \pre `value` is from `value_number` of this object, here and below
   [[nodiscard]] double cost(std::uint32_t value, const sharding& from, const sharding& to) {
     double result = 0;
     costs(value, from, std::span(&to, 1), std::span(&result, 1));
@@ -70,22 +71,24 @@ class redistributor {
   }
   /// A number for the tensor's shape, type and layout, so that many questions hash it once.
   [[nodiscard]] std::uint32_t value_number(const tensor& value);
-  /// The same to many: one cost per sharding of `to`.
+  /// The same to many: `result[i]` becomes the cost of `to[i]`. \pre result.size() >= to.size()
   void costs(std::uint32_t value, const sharding& from, std::span<const sharding> to, std::span<double> result);
-  /// Gives back what is remembered of the ways of a tensor, which for meshes of many dimensions is much.
+  /// Frees what is remembered of the ways of a tensor, which on meshes of many dimensions is much; its number stays
+  /// valid.
   void forget(std::uint32_t value);
 
   /// The steps of the cheapest way.
   [[nodiscard]] redistribution plan(const tensor& value, const sharding& from, const sharding& to);
-  /// What comes of `start` by the steps of the cheapest ways to many: `after(so_far, step)` for one step after the
-  /// other, of which it gets the number (`step`). Where ways begin alike it is asked once.
+  /// Folds over the steps of the cheapest ways from one sharding to many: what comes of `start` by `after(so_far,
+  /// number)`, called for one step after the other with the number of the step (`step`). Steps with which several ways
+  /// begin are folded once.
   /// \returns one per sharding of `to`; nothing where there is no way
   /// Complexity: beside the ways one call per sharding that some way passes
   template <class T, class After>
   [[nodiscard]] std::vector<std::optional<T>> along_ways(std::uint32_t value, const sharding& from,
                                                          std::span<const sharding> to, const T& start, After after);
-  /// A step of a tensor that was met along its ways: 0, 1, ..., a number for each, and one for each time that it is met
-  /// where ways are not searched for; until `forget`.
+  /// The step of which `along_ways` told `after` this number; valid until `forget`. A step has one number, or, without
+  /// `redistribution_options::search`, a new one each time that it is met.
   [[nodiscard]] const redistribution_step& step(std::uint32_t value, std::uint32_t number) const {
     return spaces_[value]->steps[number];
   }

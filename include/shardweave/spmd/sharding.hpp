@@ -196,9 +196,10 @@ inline sharding sharding::parse(std::string_view text) {
   return bytes(count);
 }
 
-/// Whether a tensor of this shape may lie so: every shard names a dimension of it, every cut finds at least
-/// one element per device (pieces may be uneven), and partial kinds along several mesh dimensions can be
-/// reduced in any order (equal kinds, or sums and averages).
+/// Whether a tensor of this shape may lie so: every shard names a dimension of it; a dimension that is cut has, after
+/// the cuts before, at least as many elements as the mesh dimension has devices; and partial kinds along several mesh
+/// dimensions can be reduced in any order (equal kinds, or sums and averages). Pieces are of ceil(elements / devices)
+/// elements, so that the last ones may be smaller, or empty: 5 elements lie on 4 devices as 2, 2, 1, 0.
 [[nodiscard]] inline bool is_valid_sharding(std::span<const std::int64_t> shape, const sharding& where,
                                             const device_mesh& mesh) {
   if (where.size() != mesh.rank()) return false;

@@ -19,9 +19,9 @@ struct standard_rule_options {
   double causal = 1;
 };
 
-/// A table with the operators of transformer training graphs. Its strategies are those that PyTorch's
-/// DTensor offers, but for an embedding cut by rows, whose indices are whole here (a partial result cannot be
-/// made from whole indices, so that upstream can never choose it), and for what the options say.
+/// A table with the operators of transformer training graphs. Its strategies are those that PyTorch's DTensor offers,
+/// but for what the options say, and for an embedding whose table is cut by rows: its indices are whole here. DTensor
+/// asks for partial indices there, and as no redistribution makes a partial value, that strategy could never be chosen.
 [[nodiscard]] rule_table standard_rules(const standard_rule_options& options = {});
 
 }  // namespace shardweave::inline v0

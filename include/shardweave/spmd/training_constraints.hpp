@@ -25,13 +25,14 @@ enum class parameter_unit : std::uint8_t {
 
 /// What is asked of a training step: where values lie, what devices may hold, and which layers are alike.
 struct training_options {
-  /// Where inputs lie, and results that are neither gradients nor tangents; nothing = left open.
+  /// Where inputs lie (`inputs`), and where results lie that are not gradients (`results`); nothing = left open.
   std::optional<sharding> inputs = std::nullopt;
   std::optional<sharding> results = std::nullopt;
   /// Gradients lie as their parameters do, incoming gradients as the results they belong to.
   bool pair_gradients = true;
-  /// What a device may hold of all parameters together: for each, this share of it, or the least that one
-  /// device can hold, if that is more. Nothing = no limit; the default is an equal share of each device.
+  /// What a device may hold of all parameters together: the sum, over the parameters, of this share of each, or of the
+  /// least that a device can hold of it where that is more. From 0 to 1; a share below 1 / devices, such as the
+  /// default, counts as 1 / devices. Nothing = no limit.
   std::optional<double> parameter_share = 0;
   parameter_unit unit = parameter_unit::ratio;
   /// What a device may hold in all at any time, counted as `memory` says; nothing = no limit. See `memory_budget`.
@@ -60,8 +61,9 @@ struct training_options {
 /// Complexity: O(pairs of strategies)
 [[nodiscard]] pairing results_alike(const spmd_cost_model& model, std::uint32_t a, std::uint32_t b, std::string why);
 
-/// The limit on what a device holds of the parameters, as a budget with a term per parameter that `skip` does
-/// not list. `share` and `unit` as in `training_options`; a share below 1 / devices counts as that.
+/// The limit on what a device holds of the parameters, as a budget with a term per parameter that `skip` does not list,
+/// in bytes or as a sum of shares (`parameter_unit`). `share` and `unit` as in `training_options`.
+/// \throws error (input) if the share is not from 0 to 1
 [[nodiscard]] budget parameter_budget(const spmd_cost_model& model, double share, parameter_unit unit,
                                       const std::vector<std::uint32_t>& skip = {});
 

@@ -91,7 +91,10 @@ namespace shardweave::inline v0 {
 /// The work of a problem with the vertices of `with_policies`, with one more channel: bytes that are held, limited to
 /// `limit`. Recomputing a value is work of the compute stream after vertex `held.moment`, and so is its first
 /// computation if it is late (`late_work`).
-/// \param vertices  of the problem without these
+/// \param limit     in bytes
+/// \param vertices  how many the problem has without those that `with_policies` adds
+/// \pre `held` was accepted by `with_policies` of the problem
+/// Complexity: linear in the strategies of all forms times their number of alternatives, and in the tables of `work`
 [[nodiscard]] inline step_work with_policies(step_work work, const held_values& held, double limit,
                                              std::size_t vertices) {
   const auto first = static_cast<std::uint32_t>(vertices);

@@ -14,11 +14,12 @@ namespace shardweave::inline v0 {
 
 /// Times of a step, and memory of one device.
 struct predicted_step {
-  nanoseconds micro_batch;  ///< any but the last one
+  nanoseconds micro_batch;  ///< any but the last one, without accumulation of its gradients
   nanoseconds last;         ///< the last one, with reductions that run once a step
   optimizer_work optimizer;
-  nanoseconds step;     ///< all of it
-  nanoseconds exposed;  ///< in the last micro-batch: communication that nothing hides
+  /// (micro_batch + optimizer.accumulation) * (number of micro-batches - 1) + last + optimizer.all()
+  nanoseconds step;
+  nanoseconds exposed;  ///< in the last micro-batch: communication that nothing hides, its `timeline::tail` included
   nanoseconds starved;  ///< in the last micro-batch: waiting for the host's launches
   bytes peak;           ///< of parameters, activations and gradients that do not stay
   bytes state;          ///< of the optimizer

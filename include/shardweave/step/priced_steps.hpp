@@ -29,6 +29,7 @@ namespace shardweave::inline v0 {
 class priced_steps {
  public:
   /// \param problem  compiled from the graph of `work`; its own costs and savings are ignored
+  /// \pre `work` outlives this
   /// \throws error (input) if the numbers of vertices or strategies differ
   priced_steps(const placement_problem<double>& problem, const step_work& work);
 

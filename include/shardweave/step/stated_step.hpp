@@ -31,10 +31,12 @@ struct framework_profile {
   /// Number of neighbouring layers whose parameters are gathered at once, and their gradients reduced.
   std::uint32_t layers_gathered_together = 1;
   bool keeps_last_gathered =
-      false;                     ///< parameters of the last layer, and those outside of layers, are not gathered again
-  bool gradients_stay = false;   ///< their memory is reserved for them, as with a caching allocator
-  bool reduces_in_f32 = true;    ///< gradients are cast to f32 before they are reduced
-  bool hides_gathering = false;  ///< gathers after the update of parameters run beside the next forward part
+      false;                    ///< parameters of the last layer, and those outside of layers, are not gathered again
+  bool gradients_stay = false;  ///< their memory is reserved for them, as with a caching allocator
+  bool reduces_in_f32 = true;   ///< gradients are cast to f32 before they are reduced
+  /// Gathers after the update of parameters run beside the next forward part, which hides as much of them as a third of
+  /// a micro-batch takes.
+  bool hides_gathering = false;
   /// Whether gradients are reduced in each micro-batch, or accumulated where they are made and reduced in the last one;
   /// nothing: as the layout has it (`training_layout::reduces_once`). With ZeRO-2 they are always reduced in each,
   /// since a device keeps only its part of them.

@@ -20,9 +20,11 @@ enum class part_use : std::uint8_t {
   of_sum    ///< done once, on the sum of what the parts give it
 };
 
-/// Which tasks are done once. A task needs something of the batch if an input that it depends on is of the batch;
-/// `after` does not count. On a sum is done what is additive, gives gradients, and gives them to nobody but to others
-/// that are done on sums and to the `output`.
+/// Which tasks are done once. A task is `of_part` if it is an input of the batch, or if one of its inputs or the
+/// collective that it completes is `of_part`; `after` does not count. It is `of_sum` instead if it is additive, its
+/// role is `gradient`, and it has users, all of them `of_sum`; a wait only together with its collective. The `output`
+/// is `of_sum`. All other tasks are `shared`.
+/// \pre the graph's order is topological
 ///
 /// \param of_batch  by task: of inputs, whether each part has its own
 /// \param additive  by task: whether it gives of a sum of arguments the sum of its results: transfers, copies, views

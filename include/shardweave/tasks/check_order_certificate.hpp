@@ -24,7 +24,8 @@ struct order_verdict {
 /// Knows the graph, its tables and the reference timing, and nothing of how the proof was found. All sums are of
 /// whole numbers of 128 bits.
 ///
-/// \pre c.of_fused_durations was seen to: the graph has the durations that the proof is about
+/// \pre `g` has the durations that the proof is about: its `fused_durations()` (`task_graph::with_durations`) if
+///      `order_certificates::of_fused_durations` is set, otherwise its own
 /// Complexity: O((V + E) (1 + joins)) at most; a join takes the part of the graph between its ends
 /// Source: the bounds are those of J. Carlier, The one-machine sequencing problem, EJOR 11 (1982), and S. M. Johnson,
 /// Optimal two- and three-stage production schedules, 1954; see docs/proofs.md.

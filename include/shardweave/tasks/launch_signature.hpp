@@ -61,6 +61,7 @@ struct rank_durations {
   friend bool operator==(const rank_durations&, const rank_durations&) = default;
 };
 
+/// The durations of a graph's tasks, with the hash by which `with_agreed_durations` compares ranks.
 /// Complexity: O(V)
 [[nodiscard]] inline rank_durations durations_of(const task_graph& g) {
   detail::content_hasher tasks;

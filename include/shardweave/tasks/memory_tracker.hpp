@@ -34,7 +34,7 @@ class storage_uses {
   }
   [[nodiscard]] bytes size(std::uint32_t s) const { return size_[s]; }
   [[nodiscard]] std::uint32_t user_count(std::uint32_t s) const { return users_[s]; }
-  /// May be freed after its last user: not of a `primals` input.
+  /// May be freed after its last user: false for inputs whose names begin with `primals`, as in PyTorch's joint graphs.
   [[nodiscard]] bool is_releasable(std::uint32_t s) const { return releasable_[s]; }
   /// The task frees nothing: it is the output.
   [[nodiscard]] bool keeps_inputs(task_index t) const { return keeps_[t]; }
@@ -65,13 +65,12 @@ class storage_uses {
   bytes baseline_;
 };
 
-/// Live and peak bytes of an order that is told task by task. A task allocates the storages that it is the
-/// first to list, the peak is sampled, and storages are freed whose last user in this order has run, but never those of
-/// `primals` inputs and those without users, and nothing is freed by the output: what it returns stays, as far as the
-/// output comes behind all others that use it. A bucket's members are not run:
-/// `launch` takes the packing and receiving buffers and frees the members' inputs, `unpack`, at the first
-/// wait for any of them, makes their own storages live and frees the buffers; a coalesced
-/// bucket has no buffers, its members' own storages are live from the launch on.
+/// Live and peak bytes of an order that is told task by task. A task allocates the storages that it is the first to
+/// list; the peak is sampled; then those storages are freed whose last user in this order is this task. Never freed are
+/// storages of inputs whose names begin with `primals`, storages without users, and those whose last user is the
+/// output. A bucket's members are not run: `launch` takes the packing and receiving buffers and frees the members'
+/// inputs; `unpack`, at the first wait for any of them, makes their own storages live and frees the buffers. A
+/// coalesced bucket has no buffers: its members' own storages are live from the launch on.
 ///
 /// A tracker is a value: a copy is a checkpoint. Complexity: O(storages listed and used) per call.
 class memory_tracker {

@@ -19,8 +19,9 @@ namespace shardweave::inline v0 {
 /// under the first of its members in the order of the graph.
 using activity_number = std::uint32_t;
 
-/// Work of one machine, all of which comes before one activity (or, backward, after it): that begins no earlier than
-/// the first of the work can, all of it and the least way from there take.
+/// Activities (`work`) of one machine, the compute stream or a channel, that all precede `activity`. It begins no
+/// earlier than the sum of the least of their heads, the time of all of them, and the least of the longest chains from
+/// each of them to it. In `tails`, the same with time reversed.
 struct order_join {
   activity_number activity = 0;
   std::vector<activity_number> work = {};
@@ -32,15 +33,16 @@ struct order_job {
   std::vector<activity_number> work = {};
 };
 
-/// The compute stream and a channel as two machines in a row, around one collective: what leads to it is done before it
-/// is launched, and so is the work for each other collective that runs before it; the others run after it. Backward,
-/// the same with time reversed.
+/// The compute stream and a channel as the two machines of a flow shop, around one collective. Before it is launched
+/// runs the work that leads to it, and for each other collective that runs before it the work that leads to that one;
+/// the remaining collectives run after it. Backward: the same with time reversed.
 struct order_row {
   task_index collective = no_index;
   bool backward = false;
   std::vector<order_job> jobs = {};  ///< of the collective itself, of others of its channel, and of one more channel
-  /// Of the three sums that the end is no less than: all work of the stream, what stands before the collective with it
-  /// and its channel after it, the same with the other channel after it. None: the jobs by Johnson's rule.
+  /// Weights, 0 to 1,000,000 and not all 0, of three lower bounds on the end, of which the weighted mean is proven: all
+  /// work of the stream; its work before the collective, then this and the later ones of its channel; its work before
+  /// the collective, then the later ones of the other channel. Empty: one channel only, by Johnson's rule.
   std::vector<std::int64_t> weights = {};
 };
 
@@ -49,9 +51,10 @@ struct order_row {
 struct order_certificate {
   nanoseconds lower_bound = {};
   std::optional<std::vector<bucket>> buckets = std::nullopt;  ///< nothing: with any; their sums need not be filled in
-  std::vector<order_join> heads = {};                         ///< what activities begin after, beyond chains
-  std::vector<order_join> tails = {};                         ///< what they end before
-  std::vector<activity_number> together = {};  ///< of one machine: before, during and after them is the bound
+  std::vector<order_join> heads = {};                         ///< begins of activities, where later than by chains
+  std::vector<order_join> tails = {};                         ///< the same with time reversed
+  /// Activities of one machine: least head + time of all of them + least tail is the bound.
+  std::vector<activity_number> together = {};
   std::optional<order_row> row = std::nullopt;
 };
 

@@ -16,12 +16,12 @@
 
 namespace shardweave::inline v0 {
 
-/// How a task could be done piece by piece, each piece of a part of its rows.
+/// How a task may be computed in pieces, each of a part of its rows.
 enum class piecewise : std::uint8_t {
-  no,         ///< it needs all of its arguments, or none of it is worth it
+  no,         ///< not: it needs all of its arguments at once, or pieces would gain nothing
   passes_on,  ///< copies and views: in pieces only on the way between a product and a collective
-  product,    ///< worth to compute while the rest of its argument is on its way, or its first rows are already
-  sum         ///< the same, but its result is there once all pieces are added up: attention over pieces of the keys
+  product,    ///< a piece of it can run while other pieces of its arguments or results are transferred
+  sum         ///< the same, but its result is complete only after the last piece: attention over pieces of the keys
 };
 
 /// Which tasks to do in pieces: every wanted collective that a product feeds, or a product or sum uses, its wait, these

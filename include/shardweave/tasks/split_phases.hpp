@@ -23,7 +23,8 @@ struct graph_half {
   /// By task of this half: its task of the joint graph, for a saved value the one that gives it, `no_index` for the
   /// forward half's output.
   std::vector<task_index> joint = {};
-  std::vector<task_index> task_of = {};  ///< by task of the joint graph: itself in this half; `no_index` = not there
+  /// By task of the joint graph: its task in this half, of a saved value the input in its place; `no_index` = none.
+  std::vector<task_index> task_of = {};
 };
 
 /// A joint graph in two halves.
@@ -110,10 +111,11 @@ class half_writer {
 /// phase (`inferred_tags`), and what depends on such a task; before it everything else. What a task behind the cut
 /// needs from before it is saved: the forward half returns it, and it is an input of the backward half, called `saved.`
 /// and its name; inputs of the joint graph stay inputs of each half that uses them. A wait behind the cut for a
-/// collective before it completes nothing there, as in graphs that a compiler has split. Tasks state what they stated:
-/// to keep what is told of a task by the whole graph, split `with_inferred_tags(g)`; else each half is to be looked at
-/// for itself. Each half's memory begins with its own inputs. Source: AutoParallel tags the joint graph and buckets its
-/// halves. Complexity: O((V + E) log V)
+/// collective before it completes nothing there, as in graphs that a compiler has split. Tasks keep the tags that they
+/// state, and no others: `inferred_tags` of a half may differ from those of the whole graph. To keep the latter, split
+/// `with_inferred_tags(g)`. Each half's memory begins with its own inputs.
+/// Source: AutoParallel tags the joint graph and buckets its halves.
+/// Complexity: O((V + E) log V)
 [[nodiscard]] inline split_graph split_phases(const task_graph& g) {
   const std::vector<task_tags> tags = inferred_tags(g);
   std::vector<bool> late(g.size());

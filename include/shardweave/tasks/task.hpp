@@ -146,9 +146,9 @@ struct task_record {
 /// Figures of the device behind the durations.
 struct device_figures {
   std::string name = {};
-  double dram_bytes_per_ns = 0;  ///< 0 = unknown: packing costs nothing
-  double bf16_tflops = 0;
-  double flop_efficiency = 0;
+  double dram_bytes_per_ns = 0;  ///< bandwidth of the device's memory; 0 = unknown: packing costs nothing
+  double bf16_tflops = 0;        ///< peak rate of dense products in bf16, in 10^12 operations per second
+  double flop_efficiency = 0;    ///< share of that peak that products reach
   std::int64_t gpus_per_node = 0;
   friend bool operator==(const device_figures&, const device_figures&) = default;
 };

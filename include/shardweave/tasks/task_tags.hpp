@@ -12,12 +12,14 @@ namespace shardweave::inline v0 {
 
 /// What each task is for: as it states, else as names and structure tell (`fsdp_tags`). What can be told by neither
 /// stays unknown.
-///  - An input that a tagged gather has alone above it, or that is stated to be one, is a parameter; one called
-///    `tangent...` is a gradient.
-///  - A task behind an optimizer's state is of the update. In a graph into which gradients come, what is behind them is
-///    backward; all else is forward, unless the graph returns nothing but what is behind them: then it is backward too.
-///  - What comes from parameters alone is a parameter. What the backward phase returns is a gradient, and so is what is
-///    used for gradients and for updates only. All else of the forward and backward phase are activations.
+///  - Inputs: a parameter is an input that states `is_param` or, if none does, the only one that a tagged gather
+///    depends on (`only_parameter_above`). An input whose name begins with `tangent` is a gradient.
+///  - Phases: what depends on optimizer state is of the update; what depends on an input that is a gradient is
+///    backward. All else is forward, or backward if there are such inputs and all results of the graph depend on them
+///    or on optimizer state. Where no input has a role, no phase is inferred.
+///  - Roles: what is computed from parameters alone is a parameter. In the backward phase, what the graph returns and
+///    what is used for gradients and updates only is a gradient. All else of the forward and backward phase are
+///    activations.
 ///
 /// Source: the tagging of AutoParallel's first bucketing pass (what is derived from parameters, what ends in
 /// gradients). Complexity: O((V + E) log V)

@@ -67,7 +67,10 @@ struct attention_rule {
   }
 };
 
-/// A product with the keys and one with the values, without credit for the causal mask; three and two backward.
+/// The floating-point operations of attention, without credit for a causal mask (that is
+/// `standard_rule_options::causal`): for each batch, head, query and key two for each element of a key, times
+/// `with_keys` products, and of a value, times `with_values`. Forward that is one product each, backward three and two,
+/// as the scores are computed once more.
 struct attention_flops {
   std::size_t query = 0;
   double with_keys = 1;

@@ -11,7 +11,7 @@
 #include <vector>
 
 /// \file
-/// Rules of convolutions, and of what else works on pictures.
+/// Rules of convolutions, and of what else works on images.
 
 namespace shardweave::inline v0 {
 
@@ -34,11 +34,11 @@ struct convolution_tensors {
 
 }  // namespace detail
 
-/// A convolution over any number of dimensions of space, with any window, step, padding and spacing, which the shapes
-/// tell as far as a rule has to know. Forward: x [picture, channel, space...], weight [out, in / groups, space...] ->
-/// y [picture, out, space...]; backward: gradient of y, x, weight -> gradients of x and weight, or one of them. Cut by
-/// pictures; without groups by channels that come in or that go out; with groups by groups that stay together. Space is
-/// whole. A transposed one has weight [in, out / groups, space...].
+/// A convolution over any number of spatial dimensions, with any kernel size, stride, padding and dilation, of which
+/// the shapes tell as much as a rule has to know. Forward: x [batch, channel, space...], weight [out, in / groups,
+/// space...] -> y [batch, out, space...]; backward: gradient of y, x, weight -> gradients of x and weight, or one of
+/// them. Cut by the batch; without groups by input channels or output channels; with groups by whole groups. Spatial
+/// dimensions are whole. A transposed one has weight [in, out / groups, space...].
 struct convolution_rule {
   convolution_results results = convolution_results::forward;
   bool is_transposed = false;
@@ -114,8 +114,8 @@ struct convolution_rule {
   }
 };
 
-/// A multiplication and an addition for every element of what the window moves over and every weight behind it, for
-/// each result.
+/// Two operations (a multiplication and an addition) for every element of the result y, or, of a transposed
+/// convolution, of the argument x, and every weight that it meets; as many for each gradient of the backward pass.
 struct convolution_flops {
   convolution_results results = convolution_results::forward;
   bool is_transposed = false;
@@ -129,8 +129,8 @@ struct convolution_flops {
   }
 };
 
-/// Works on every picture and channel of [picture, channel, space...] for itself, such as pooling and resizing: cut by
-/// pictures or channels, all tensors alike.
+/// Works on every image and channel of [batch, channel, space...] for itself, such as pooling and resizing: cut by the
+/// batch or by channels, all tensors alike.
 struct channelwise_rule {
   static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {

@@ -11,25 +11,26 @@
 #include <vector>
 
 /// \file
-/// Rules of elements that are picked or put by lists of numbers, one list for each dimension that is named.
+/// Rules of operators that read or write the elements that tensors of indices name.
 
 namespace shardweave::inline v0 {
 
-/// What is done with the places that numbers name.
+/// What is done with the indexed elements.
 enum class index_action : std::uint8_t { pick, add, put };
 
-/// Picks rows by numbers, or puts them: `dims` names dimensions of a table, ascending, and for each there is an
-/// argument of whole numbers. These are spread over each other to one shape; the dimensions of that shape stand in the
-/// picked values in place of the named ones, or in front of all where these are not neighbours.
+/// Indexing by tensors of indices, as in NumPy's advanced indexing: `dims` names the indexed dimensions of a table,
+/// ascending, and for each there is an argument of whole numbers. These are broadcast to one shape; the dimensions of
+/// that shape stand in the values in place of the indexed ones, or in front of all where these are not neighbours.
 ///
 /// | `way` | arguments | result |
 /// |---|---|---|
-/// | `pick` | table, numbers... | values |
-/// | `add` | values, numbers... | table of zeros to which values are added |
-/// | `put` | table, values, numbers... | the table with values put there |
+/// | `pick` | table, indices... | values |
+/// | `add` | values, indices... | table of zeros to which values are added |
+/// | `put` | table, values, indices... | the table with values put there |
 ///
-/// Dimensions that are not named may be cut. Those of the numbers may, where values are picked, or added: then sums
-/// come out. Values that are put stay whole there, as which comes last must not depend on the cut.
+/// Dimensions that are not indexed may be cut. Those of the indices may where values are picked, and where values are
+/// added, which then gives partial sums. Values that are put stay whole there, as which comes last must not depend on
+/// the cut.
 struct indexing_rule {
   static constexpr bool moves_data_only = true;
   index_action way = index_action::pick;

@@ -29,8 +29,7 @@ struct letter_rule {
   std::vector<dim_strategy> partial = {};
 
   /// \throws error naming the operation if the notation does not fit its tensors, a letter has two extents, only
-  /// results
-  ///         have a letter that `whole` lacks, or `whole` has one that nothing has
+  ///         results have a letter that `whole` lacks, or `whole` has one that nothing has
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
     const auto terms = detail::letter_terms::of(view, notation);
     static_cast<void>(terms.extents(view, notation, view.whole_inputs, view.op.outputs, true));

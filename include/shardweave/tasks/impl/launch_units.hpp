@@ -17,7 +17,6 @@ SHARDWEAVE_INLINE launch_units::launch_units(const task_graph& g, std::span<cons
     : g_(&g), buckets_(buckets), unit_of_(g.size(), no_index) {
   std::vector<std::uint32_t> bucket_of(g.size(), no_index);
   for (std::uint32_t b = 0; b < buckets.size(); ++b) {
-    costs_.push_back(costs_of(g, buckets[b]));
     for (const task_index t : buckets[b].members) {
       if (t >= g.size() || bucket_of[t] != no_index)
         refuse(error_category::input, "bucket " + std::to_string(b) + " names task " + std::to_string(t) +
@@ -25,6 +24,7 @@ SHARDWEAVE_INLINE launch_units::launch_units(const task_graph& g, std::span<cons
                                                          : ", which is in bucket " + std::to_string(bucket_of[t])));
       bucket_of[t] = b;
     }
+    costs_.push_back(costs_of(g, buckets[b]));
   }
   for (task_index t = 0; t < g.size(); ++t) {
     if (unit_of_[t] != no_index) continue;
