@@ -231,7 +231,7 @@ int show_comparison(const options& chosen, const programs::collective_model& mod
     for (const sw::size_band& band : sw::size_bands) within(&band);
     within(nullptr);
   };
-  for (const sw::collective kind : kinds) add(kind);
+  for (const sw::collective kind : sw::priced_collectives) add(kind);
   if (errors.back().figures.count < rows.size()) add(std::nullopt);
 
   if (chosen.common.json) {
@@ -286,6 +286,9 @@ int answer(options chosen) {
   if (!chosen.rules.empty()) machine.tuner.rules = sw::read_nccl_rules(chosen.rules);
   programs::collective_model model = programs::make_collective_model(chosen.model, machine);
   if (!asks_for_node) refuse_options_of_nccl(chosen);
+  if (!chosen.rules.empty() && (chosen.model == "nccl" || chosen.model == "nccl_symmetric"))
+    sw::refuse(sw::error_category::input,
+               "--rules: model " + chosen.model + " does not follow them, expected an exact one, such as nccl_2_30");
   if (!chosen.shares.empty())
     model = programs::detail::plain_model(sw::link_shares(sw::read_link_shares(chosen.shares), model));
   if (!chosen.calibration.empty()) {

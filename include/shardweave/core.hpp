@@ -16,6 +16,7 @@
 #include <shardweave/core/range_sums.hpp>
 #include <shardweave/core/timed_stop.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/core/utf8_text.hpp>
 // IWYU pragma: end_exports
 
 /// \file

@@ -120,6 +120,15 @@ TEST_SUITE("read_device") {
     CHECK(message("green", "green", true).find("colour") != std::string::npos);
     CHECK(message("green", "green").empty());
   }
+  TEST_CASE("times that nanoseconds cannot count are refused") {
+    for (
+        const char* text :
+        {R"({"format":"shardweave.device","version":1,"name":"x","compute":{"launch_us":1e300}})",
+         R"({"format":"shardweave.device","version":1,"name":"x","collectives":[{"op":"all_gather","ranks_per_node":8,"bytes":[1024],"time_us":[1e300]}]})"}) {
+      auto in = sw::text_input::of_memory("dev", text);
+      CHECK_THROWS_WITH_AS((void)sw::read_device(in), doctest::Contains("microseconds"), sw::error);
+    }
+  }
 }
 
 }  // namespace device_file_tests

@@ -51,4 +51,9 @@ TEST_SUITE("json_writer") {
     CHECK(pieces > 5);
     CHECK(boost::json::parse(text).as_array().size() == 100'000);
   }
+  TEST_CASE("text is UTF-8 whatever went in") {
+    CHECK(sw::json_string([](sw::json_writer& out) { out.begin_object().member("caf\xE9", "\xC3(").end_object(); }) ==
+          "{\"caf\xEF\xBF\xBD\":\"\xEF\xBF\xBD(\"}");
+    CHECK(sw::json_string([](sw::json_writer& out) { out.value("\"\\\n\xC3\xA9"); }) == "\"\\\"\\\\\\u000a\xC3\xA9\"");
+  }
 }

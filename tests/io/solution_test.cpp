@@ -103,7 +103,7 @@ TEST_SUITE("shardweave.solution") {
     changed.vertices[0].labels = {"R", "S(0)", "P", "S(2)"};
     CHECK(message(changed) == "vertex 0 (b) has no strategy 'S(1)' among its 4, of which the first is 'R'");
     changed.vertices[0].labels = {};
-    CHECK(message(changed) == "vertex 0 (b) has no strategy 'S(1)' among its 0");
+    CHECK(message(changed) == "vertex 0 (b) has no strategy 'S(1)' among its 4");
     changed = other;
     changed.vertices.push_back({.name = "c", .compute = {1}});
     CHECK(message(changed) == "there is no strategy for vertex 2 (c)");
@@ -146,6 +146,22 @@ TEST_SUITE("shardweave.solution") {
               .ends_with("status is \"best\", expected \"optimal\", \"feasible\", \"infeasible\" or \"stopped\""));
     CHECK(message(changed(good, "\"version\": 1", "\"version\": 7")).find("version is 7") != std::string::npos);
     for (std::size_t size = 0; size < good.size(); ++size) CHECK(is_one_line(message(good.substr(0, size))));
+  }
+  TEST_CASE("strategies without labels are found by their numbers") {
+    sw::placement_description<double> d;
+    d.name = "p";
+    d.vertices.resize(2);
+    d.vertices[0].name = "a";
+    d.vertices[0].compute = {1, 2};
+    d.vertices[1].name = "b";
+    d.vertices[1].compute = {3, 4};
+    sw::solution<double> s;
+    s.choice = {1, 0};
+    s.objective = 5;
+    s.status = sw::solve_status::feasible;
+    const std::string text = sw::json_string([&](sw::json_writer& out) { sw::write_solution(out, d, s); });
+    auto in = sw::text_input::of_memory("s", text);
+    CHECK(sw::assignment_by_name(d, sw::read_solution<double>(in)) == s.choice);
   }
 }
 

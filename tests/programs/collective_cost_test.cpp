@@ -175,6 +175,24 @@ TEST_SUITE("collective_cost") {
           "collective_cost: --explain: model alpha_beta has nothing to explain\n");
     CHECK(complaint("--device nothing").find("collective_cost: no device is called 'nothing'; known are ") == 0);
   }
+  TEST_CASE("a table of shifts alone is compared") {
+    const temporary_folder folder;
+    std::ofstream(folder / "t.csv") << "collective,nodes,ranks,size_bytes,time_us\nshift,1,8,1048576,30\n";
+    const auto run =
+        run_program("collective_cost", "--compare " + (folder / "t.csv").string() + " --json", folder.path());
+    REQUIRE(run.status == 0);
+    CHECK(boost::json::parse(run.out).as_object().at("errors").as_array().at(0).at("collective") == "shift");
+  }
+  TEST_CASE("rules that a model does not follow are refused") {
+    const temporary_folder folder;
+    std::ofstream(folder / "r.csv") << "allreduce,0,1000000000,ring,simple,8,-1,-1\n";
+    const auto run = run_program(
+        "collective_cost",
+        "--rules " + (folder / "r.csv").string() + " --collective all_reduce --nodes 1 --ranks-per-node 8 --bytes 1M",
+        folder.path());
+    CHECK(run.status == 2);
+    CHECK(run.err.find("--rules: model nccl") != std::string::npos);
+  }
 }
 
 }  // namespace collective_cost_program_tests

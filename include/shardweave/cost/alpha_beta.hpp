@@ -5,6 +5,7 @@
 #include <shardweave/cost/device.hpp>
 
 #include <algorithm>
+#include <limits>
 
 /// \file
 /// The classic cost of a collective: a latency per step and a time per byte.
@@ -42,20 +43,21 @@ struct alpha_beta {
     const double nodes = static_cast<double>(group.nodes);
     const double kilobytes = static_cast<double>(size.count()) / 1e3;  // 1 GB/s moves 10^3 bytes per microsecond
 
+    // of what leaves a node one device carries all if it is alone there, and no link is then in the way
+    const double link = group.ranks_per_node > 1 ? link_bandwidth : std::numeric_limits<double>::infinity();
     if (kind == collective::all_to_all) {
-      const double inside = kilobytes * (per_node - 1) / n / link_bandwidth;
+      const double inside = group.ranks_per_node > 1 ? kilobytes * (per_node - 1) / n / link_bandwidth : 0;
       const double outside = kilobytes * (n - per_node) / n / network_bandwidth;
       result.latency_us = base_us + (n - nodes) / nodes * link_hop_us + (nodes - 1) * network_hop_us;
       result.bandwidth_us = std::max(inside, outside);
       result.algorithm = "pairwise";
     } else if (kind == collective::shift) {
       result.latency_us = base_us + (group.nodes == 1 ? link_hop_us : network_hop_us);
-      result.bandwidth_us =
-          kilobytes / (group.nodes == 1 ? link_bandwidth : std::min(link_bandwidth, network_bandwidth));
+      result.bandwidth_us = kilobytes / (group.nodes == 1 ? link_bandwidth : std::min(link, network_bandwidth));
       result.algorithm = "ring";
     } else {
       const double rounds = kind == collective::all_reduce ? 2 : 1;
-      const double speed = group.nodes == 1 ? link_bandwidth : std::min(link_bandwidth, network_bandwidth * per_node);
+      const double speed = group.nodes == 1 ? link_bandwidth : std::min(link, network_bandwidth * per_node);
       result.latency_us = base_us + rounds * ((n - nodes) * link_hop_us + (nodes - 1) * network_hop_us);
       result.bandwidth_us = rounds * kilobytes * (n - 1) / n / speed;
       result.algorithm = "ring";

@@ -59,7 +59,7 @@ struct nccl_transfers {
     const auto per_node = static_cast<double>(group.ranks_per_node);
     const double kilobytes = static_cast<double>(size.count()) / 1e3;  // 1 GB/s moves 10^3 bytes per microsecond
     result.latency_us = base_us + per_peer_us * (n - 1) + (group.nodes > 1 ? network_us : 0);
-    const double inside = kilobytes * (per_node - 1) / n / (link_share * link_bandwidth);
+    const double inside = group.ranks_per_node > 1 ? kilobytes * (per_node - 1) / n / (link_share * link_bandwidth) : 0;
     const double busy = shared ? static_cast<double>(devices) : per_node;
     const double outside = group.nodes > 1 ? kilobytes * (n - per_node) / n / network_of_one(busy) : 0;
     result.bandwidth_us = std::max(inside, outside);

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,13 +29,19 @@ namespace detail {
 
 inline constexpr by_arithmetic<std::string_view> arithmetic_names{"f64", "f32", "f16", "i8", "f8"};
 
-/// A finite number above 0, or from 0 on.
-[[nodiscard]] inline json_shape device_number(double& into, bool may_be_zero) {
-  return json_value(may_be_zero ? "a number, not negative" : "a positive number",
-                    [&into, may_be_zero](const json_scalar& s) {
+/// Microseconds of any one time, so that sums of nanoseconds are whole.
+inline constexpr double most_device_us = 1e15;
+
+/// A number above 0, or from 0 on, up to `most`.
+[[nodiscard]] inline json_shape device_number(double& into, bool may_be_zero,
+                                              double most = std::numeric_limits<double>::max()) {
+  return json_value(most < 1e300  ? "a number, not negative, at most 1e15 microseconds"
+                    : may_be_zero ? "a number, not negative"
+                                  : "a positive number",
+                    [&into, may_be_zero, most](const json_scalar& s) {
                       const auto found = number_of(s);
                       if (found) into = *found;
-                      return found && std::isfinite(*found) && (may_be_zero ? *found >= 0 : *found > 0);
+                      return found && *found <= most && (may_be_zero ? *found >= 0 : *found > 0);
                     });
 }
 
@@ -71,8 +78,10 @@ inline void write_saturation(json_writer& out, const saturation& s) {
       return "has " + std::to_string(curve.sizes.size()) + " sizes and " + std::to_string(curve.times.size()) +
              " times, expected as many";
     for (std::size_t i = 0; i < curve.sizes.size(); ++i) {
-      if (curve.sizes[i] < 1 || !(curve.times[i] > 0) || !std::isfinite(curve.times[i]))
+      if (curve.sizes[i] < 1 || !(curve.times[i] > 0))
         return "has a size or time that is not positive, at position " + std::to_string(i);
+      if (!(curve.times[i] <= detail::most_device_us))
+        return "has a time above 1e15 microseconds, at position " + std::to_string(i);
       device.collectives.push_back({*kind, curve.group, bytes(curve.sizes[i]), curve.times[i]});
     }
     curve = {};
@@ -119,8 +128,9 @@ inline void write_saturation(json_writer& out, const saturation& s) {
                                                        })),
            json_optional("product", shares(compute.product)), json_optional("attention", shares(compute.attention)),
            json_optional("attention_backward", shares(compute.attention_backward)),
-           json_optional("launch_us", detail::device_number(compute.launch_us, true)),
-           json_optional("product_floor_us", detail::device_number(compute.product_floor_us, true))},
+           json_optional("launch_us", detail::device_number(compute.launch_us, true, detail::most_device_us)),
+           json_optional("product_floor_us",
+                         detail::device_number(compute.product_floor_us, true, detail::most_device_us))},
           [&]() -> std::string {
             if (!has_backward) compute.attention_backward = compute.attention;
             if (!has_product_memory) compute.product_memory = compute.memory;

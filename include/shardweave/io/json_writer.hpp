@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/core/utf8_text.hpp>
+
 #include <charconv>
 #include <cmath>
 #include <concepts>
@@ -15,8 +17,8 @@
 namespace shardweave::inline v0 {
 
 /// Writes JSON to a sink in pieces of some 64 KiB. Numbers are the shortest text that reads back to the same
-/// bits; what JSON cannot say (infinities, not a number) becomes null. The caller keeps begins and ends
-/// paired, and gives every value in an object a key.
+/// bits; what JSON cannot say (infinities, not a number) becomes null, and bytes that are no UTF-8 the replacement
+/// character. The caller keeps begins and ends paired, and gives every value in an object a key.
 class json_writer {
  public:
   using sink = std::function<void(std::string_view)>;
@@ -123,24 +125,7 @@ class json_writer {
     text_ += bracket;
     return done();
   }
-  void string(std::string_view text) {
-    text_ += '"';
-    for (const char c : text) {
-      const auto code = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\') {
-        text_ += '\\';
-        text_ += c;
-      } else if (code < 0x20) {
-        constexpr std::string_view hex = "0123456789abcdef";
-        text_ += "\\u00";
-        text_ += hex[code >> 4U];
-        text_ += hex[code & 15U];
-      } else {
-        text_ += c;
-      }
-    }
-    text_ += '"';
-  }
+  void string(std::string_view text) { detail::append_json(text_, text); }
 
   sink out_;
   std::string text_;

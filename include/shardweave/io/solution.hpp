@@ -186,15 +186,17 @@ template <cost_value Cost>
       refuse(error_category::input, "the problem has no vertex '" + each.vertex + "', for which there is a strategy");
     const std::size_t v = at->second;
     const label_list& offered = d.vertices[v].labels;
-    const std::string* const found = std::find(offered.begin(), offered.end(), each.strategy);
-    if (found == offered.end())
+    const std::size_t count = d.vertices[v].compute.size();
+    std::size_t found = 0;  // without labels a strategy is called by its number
+    while (found < count && d.name_of_strategy(v, static_cast<strategy>(found)) != each.strategy) ++found;
+    if (found == count)
       refuse(error_category::input, d.name_of(v) + " has no strategy '" + each.strategy + "' among its " +
-                                        std::to_string(offered.size()) +
+                                        std::to_string(count) +
                                         (offered.empty() ? "" : ", of which the first is '" + offered[0] + "'"));
     if (result[v] != unset)
-      refuse(error_category::input, "there are two strategies for " + d.name_of(v) + ": '" + offered[result[v]] +
-                                        "' and '" + each.strategy + "'");
-    result[v] = static_cast<strategy>(found - offered.begin());
+      refuse(error_category::input, "there are two strategies for " + d.name_of(v) + ": '" +
+                                        d.name_of_strategy(v, result[v]) + "' and '" + each.strategy + "'");
+    result[v] = static_cast<strategy>(found);
   }
   const auto missing = std::find(result.begin(), result.end(), unset);
   if (missing != result.end())

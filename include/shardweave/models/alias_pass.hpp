@@ -43,7 +43,7 @@ namespace shardweave::inline v0 {
   const auto alias_of = [&](std::uint32_t v, std::uint32_t input, const char* suffix, std::uint64_t mark) {
     const operation& base = plain.operations[v];
     operation alias = base;
-    alias.name = base.name + suffix;
+    if (!base.name.empty()) alias.name = base.name + suffix;
     alias.op = "alias";
     alias.kind = role::none;
     alias.inputs = {input};

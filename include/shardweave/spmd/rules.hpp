@@ -33,6 +33,23 @@ struct operation_view {
   std::span<const tensor> outputs;
 };
 
+namespace detail {
+/// \throws error (input) naming the operation if it lacks arguments or results, or if a first one lacks dimensions
+inline void demand_tensors(const operation_view& view, std::size_t arguments, std::size_t results = 1,
+                           std::size_t from = 0, std::size_t least_rank = 0) {
+  const std::string who = "operation '" + view.op.name + "' (" + view.op.op + ") ";
+  if (view.inputs.size() < arguments || view.outputs.size() < results)
+    refuse(error_category::input, who + "has " + std::to_string(view.inputs.size()) + " arguments and " +
+                                      std::to_string(view.outputs.size()) + " results, expected " +
+                                      std::to_string(arguments) + " and " + std::to_string(results));
+  for (std::size_t a = from; a < arguments; ++a)
+    if (view.inputs[a].rank() < least_rank)
+      refuse(error_category::input, who + "has an argument " + std::to_string(a) + " of " +
+                                        std::to_string(view.inputs[a].rank()) + " dimensions, expected " +
+                                        std::to_string(least_rank));
+}
+}  // namespace detail
+
 /// One way to run an operation along one mesh dimension: if the arguments lie like `inputs`, then running the
 /// operator on the pieces gives results that lie like `outputs`.
 struct dim_strategy {

@@ -19,6 +19,7 @@ namespace shardweave::inline v0 {
 SHARDWEAVE_INLINE graph_builder::value graph_builder::einsum(const std::string& equation,
                                                              const std::vector<value>& operands) {
   const std::string who = next_name("einsum");
+  demand(!operands.empty(), "einsum", "found no operands, expected at least one");
   std::vector<shape_vector> shapes;
   for (const value v : operands) {
     shapes.push_back(of_value(v).shape);
@@ -71,6 +72,7 @@ SHARDWEAVE_INLINE graph_builder::value graph_builder::embedding(value weight, va
 SHARDWEAVE_INLINE graph_builder::value graph_builder::embedding_backward(value gradient, value indices,
                                                                          std::int64_t rows) {
   const tensor& g = of_value(gradient);
+  demand(!g.shape.empty(), "embedding_backward", "found a gradient [], expected at least one dimension");
   return apply("embedding_backward", {gradient, indices}, {{{rows, g.shape.back()}, g.type}});
 }
 
@@ -138,6 +140,8 @@ SHARDWEAVE_INLINE graph_builder::value graph_builder::reduce(const char* op, val
                                                              bool keep_dims) {
   const tensor& from = of_value(x);
   shape_vector normal = normalized_dims(next_name(op), from.shape, dims);
+  if (dims.empty())  // everything, as the rule has it
+    for (std::size_t d = 0; d < from.rank(); ++d) normal.push_back(static_cast<std::int64_t>(d));
   tensor out{reduced_shape(from.shape, normal, keep_dims), from.type};
   return apply(op, {x}, {std::move(out)}, {.dims = std::move(normal), .keep_dims = keep_dims});
 }
@@ -154,9 +158,9 @@ SHARDWEAVE_INLINE graph_builder::value graph_builder::slice(value x, std::int64_
                                                             std::int64_t length) {
   const std::size_t d = dim_of("slice", x, dim);
   tensor out = fresh(x);
-  demand(first >= 0 && length > 0 && first + length <= out.shape[d], "slice",
-         "elements [" + std::to_string(first) + ", " + std::to_string(first + length) + ") of dimension " +
-             std::to_string(d) + " of " + text_of(out.shape));
+  demand(first >= 0 && length > 0 && length <= out.shape[d] && first <= out.shape[d] - length, "slice",
+         std::to_string(length) + " elements from " + std::to_string(first) + " on of dimension " + std::to_string(d) +
+             " of " + text_of(out.shape));
   out.shape[d] = length;
   out.contiguous = d == 0;
   return apply("slice", {x}, {std::move(out)}, {.dims = {static_cast<std::int64_t>(d)}, .index = first});
@@ -166,7 +170,7 @@ SHARDWEAVE_INLINE graph_builder::value graph_builder::pad(value x, std::int64_t 
                                                           std::int64_t length) {
   const std::size_t d = dim_of("pad", x, dim);
   tensor out = fresh(x);
-  demand(first >= 0 && first + out.shape[d] <= length, "pad",
+  demand(first >= 0 && out.shape[d] <= length && first <= length - out.shape[d], "pad",
          text_of(out.shape) + " from " + std::to_string(first) + " on does not fit in an extent of " +
              std::to_string(length));
   out.shape[d] = length;
@@ -178,6 +182,9 @@ SHARDWEAVE_INLINE graph_builder::value graph_builder::split(value x, const shape
   std::vector<tensor> parts;
   std::int64_t sum = 0;
   for (const std::int64_t length : lengths) {
+    demand(length >= 0 && length <= of_value(x).shape[d] - sum, "split",
+           "lengths " + text_of(lengths) + " do not add up to dimension " + std::to_string(d) + " of " +
+               text_of(of_value(x).shape));
     parts.push_back(fresh(x));
     parts.back().shape[d] = length;
     parts.back().contiguous = d == 0;

@@ -50,9 +50,13 @@ SHARDWEAVE_INLINE redistribution redistributor::plan(const tensor& value, const 
   if (from.is_none() || to.is_none() || from == to) return result;
   space& known = *spaces_[value_number(value)];
   const std::optional<std::uint32_t> target = known.shardings.reachable_number(from, to);
-  if (target && !options_.search) return straight(known.shardings.value(), from, to);
+  if (!target) {  // one of them does not fit the value and the mesh
+    result.cost_us = std::numeric_limits<double>::infinity();
+    return result;
+  }
+  if (!options_.search) return straight(known.shardings.value(), from, to);
   const ways& way = ways_from(known, from, true);
-  result.cost_us = target ? way.cost[*target] : std::numeric_limits<double>::infinity();
+  result.cost_us = way.cost[*target];
   if (!(result.cost_us < std::numeric_limits<double>::infinity())) return result;
 
   std::vector<std::uint32_t> route;  // states from the last to the first

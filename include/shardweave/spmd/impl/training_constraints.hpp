@@ -81,10 +81,10 @@ SHARDWEAVE_INLINE budget parameter_budget(const spmd_cost_model& model, double s
     budget_term term{v, {}, std::nullopt};
     for (strategy s = 0; s < model.strategy_count(v); ++s) {
       const auto held = static_cast<double>(model.result_size(v, s).count());
-      term.usage.push_back(unit == parameter_unit::size ? held : held / whole);
+      term.usage.push_back(unit == parameter_unit::size ? held : whole > 0 ? held / whole : 0);
     }
     const double best = *std::ranges::min_element(term.usage);
-    limit.high += std::max(best, least * (unit == parameter_unit::size ? whole : 1));
+    limit.high += std::max(best, least * (unit == parameter_unit::size ? whole : whole > 0 ? 1 : 0));
     limit.terms.push_back(std::move(term));
   }
   return limit;

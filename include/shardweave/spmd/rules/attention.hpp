@@ -27,6 +27,7 @@ struct attention_rule {
   bool in_rings = false;
 
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t extent) const {
+    detail::demand_tensors(view, query + 3, query > 0 && (by_positions || in_rings) ? 3 : 1, query, 3);
     const dim_placement positions = dim_placement::shard(2), whole, sum = dim_placement::partial();
     const auto all = [](std::span<const tensor> tensors, dim_placement p) {
       std::vector<dim_placement> placements;
@@ -77,6 +78,7 @@ struct attention_flops {
   double with_values = 1;
 
   [[nodiscard]] double operator()(const operation_view& view) const {
+    detail::demand_tensors(view, query + 3, 1, query, 4);
     const std::vector<std::int64_t>& q = view.inputs[query].shape;
     const std::vector<std::int64_t>& k = view.inputs[query + 1].shape;
     const std::vector<std::int64_t>& v = view.inputs[query + 2].shape;
@@ -90,6 +92,7 @@ struct attention_flops {
 struct embedding_rule {
   static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
+    detail::demand_tensors(view, 2);
     const std::size_t width = view.inputs[1].rank();
     const dim_placement whole;
     std::vector<dim_strategy> ways{{{whole}, {whole, whole}},
@@ -105,6 +108,7 @@ struct embedding_rule {
 struct embedding_backward_rule {
   static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
+    detail::demand_tensors(view, 2);
     const std::size_t width = view.inputs[1].rank();
     const dim_placement whole;
     std::vector<dim_strategy> ways{{{whole}, {whole, whole}},

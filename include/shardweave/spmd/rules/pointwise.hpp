@@ -126,6 +126,7 @@ inline constexpr dim_placement minima = dim_placement::partial(partial_kind::min
 struct complex_view_rule {
   static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
+    detail::demand_tensors(view, 1);
     std::vector<dim_strategy> ways{{{detail::placements::whole}, {detail::placements::whole}}};
     const std::size_t shared = std::min(view.inputs.front().rank(), view.outputs.front().rank());
     for (std::size_t d = 0; d < shared; ++d) ways.push_back({{dim_placement::shard(d)}, {dim_placement::shard(d)}});

@@ -64,7 +64,9 @@ struct gather_rule {
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
     const dim_placement whole;
     std::vector<dim_strategy> ways{{{whole}, {whole, whole}}};
+    detail::demand_tensors(view, 2);
     const std::size_t rank = view.outputs.front().rank();
+    detail::demand_tensors(view, 2, 1, 0, rank);
     for (std::size_t d = 0; d < rank; ++d) {
       const dim_placement cut = dim_placement::shard(d);
       const bool chosen = detail::position_in(view.op.with.dims, d, rank) < view.op.with.dims.size();
@@ -96,7 +98,9 @@ struct scatter_rule {
     const dim_placement whole;
     const dim_placement sums = dim_placement::partial();
     std::vector<dim_strategy> ways{way(whole, whole, whole, whole)};
+    detail::demand_tensors(view, has_base ? 3 : 2);
     const std::vector<std::int64_t>& out = view.op.outputs.front().shape;
+    detail::demand_tensors(view, 2, 1, 1, out.size());
     const std::vector<std::int64_t>& indices = view.whole_inputs[1].shape;
     for (std::size_t d = 0; d < out.size(); ++d) {
       const dim_placement cut = dim_placement::shard(d);
@@ -114,6 +118,7 @@ struct scatter_rule {
 struct histogram_rule {
   static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
+    detail::demand_tensors(view, 1);
     std::vector<dim_strategy> ways{{{dim_placement()}, {dim_placement()}}};
     for (std::size_t d = 0; d < view.inputs.front().rank(); ++d)
       ways.push_back({{dim_placement::partial()}, {dim_placement::shard(d)}});

@@ -87,7 +87,12 @@ struct expand_rule {
   static constexpr bool moves_data_only = true;
   [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view& view, dim_placement in,
                                                        std::int64_t) const {
+    detail::demand_tensors(view, 1);
     if (!in.is_sharded()) return dim_strategy{{in}, {in}};
+    if (view.outputs.front().rank() < view.inputs.front().rank())
+      refuse(error_category::input, "operation '" + view.op.name + "' (" + view.op.op + ") repeats " +
+                                        std::to_string(view.inputs.front().rank()) + " dimensions to " +
+                                        std::to_string(view.outputs.front().rank()) + ", expected no fewer");
     const std::size_t added = view.outputs.front().rank() - view.inputs.front().rank();
     if (view.whole_inputs.front().shape[in.dim()] != view.op.outputs.front().shape[in.dim() + added])
       return std::nullopt;
