@@ -78,7 +78,7 @@ struct attention_flops {
   double with_values = 1;
 
   [[nodiscard]] double operator()(const operation_view& view) const {
-    detail::demand_tensors(view, query + 3, 1, query, 4);
+    detail::demand_tensors(view, query + 3, 0, query, 4);
     const std::vector<std::int64_t>& q = view.inputs[query].shape;
     const std::vector<std::int64_t>& k = view.inputs[query + 1].shape;
     const std::vector<std::int64_t>& v = view.inputs[query + 2].shape;
