@@ -1,9 +1,11 @@
+#include <shardweave/core/units.hpp>
 #include <shardweave/memory/block_policy.hpp>
 #include <shardweave/memory/recompute_block.hpp>
 
 #include <doctest/doctest.h>
 #include <support/refusal.hpp>
 
+#include <cstdint>
 #include <vector>
 
 namespace block_policy_tests {
@@ -78,6 +80,21 @@ TEST_SUITE("memory") {
     CHECK(refusal_of([&] {
             static_cast<void>(sw::price_policy(b, choice{recompute, keep}));
           }) == "block 'mlp': value 'x' may not be dropped");
+  }
+
+  TEST_CASE("chains of dropped values may be long") {
+    constexpr std::uint32_t length = 1'000'000;
+    sw::recompute_block block{.name = "b"};
+    for (std::uint32_t v = 0; v < length; ++v) {
+      sw::block_value& value = block.values.emplace_back();
+      value.size = sw::bytes(1);
+      value.time = sw::nanoseconds(1);
+      if (v > 0) value.inputs = {v - 1};
+    }
+    block.backward.push_back({.reads = {length - 1}});
+    std::vector<sw::retention> choice(length, sw::retention::recompute);
+    choice[0] = sw::retention::keep;
+    CHECK(sw::price_policy(block, choice).time == sw::nanoseconds(length - 1));
   }
 }
 

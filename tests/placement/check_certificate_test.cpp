@@ -640,6 +640,29 @@ TEST_SUITE("check_certificate") {
     d.constraints.budgets[0].terms[0].usage = {4, 1 + 0x1p-30};
     CHECK(sw::proven_by(d, c).bound == 2 + 0x1p-30 - 0x1p-18);
   }
+
+  TEST_CASE("rows that a reduction names twice use what they use") {
+    sw::placement_description<double> d;
+    d.vertices.push_back({.name = "a", .compute = {0, 5}});
+    d.constraints.budgets.push_back({.name = "use", .low = 1, .terms = {{0, {1, 2}, {}}}});
+    sw::placement_certificate<double> c{.lower_bound = 100};
+    c.reductions = {{.rows = {{0, 0}}}, {.rows = {{0, 0}, {0, 0}}}};
+    c.multipliers.emplace_back().prices.push_back({0, 0, -100});
+    c.cases = {{.reduction = 0, .cases = {1}}, {.reduction = 1, .cases = {2}}, {.multipliers = 0}};
+    CHECK_FALSE(sw::check_certificate(d, c).accepted);
+    CHECK(sw::proven_by(d, c).bound <= 0);  // which the first strategy costs
+  }
+
+  TEST_CASE("a bound below what floating-point numbers hold is minus infinity") {
+    sw::placement_description<double> d;
+    d.vertices = {{.compute = {0, 1}}};
+    d.constraints.budgets.push_back({.name = "use", .high = 1e300, .terms = {{0, {0, 0}, {}}}});
+    sw::placement_certificate<double> c{.lower_bound = 0};
+    c.multipliers.emplace_back().prices.push_back({0, 0, std::int64_t{1} << 62});
+    c.cases.push_back({.multipliers = 0});
+    CHECK_FALSE(sw::check_certificate(d, c).accepted);
+    CHECK(sw::proven_by(d, c).bound == -std::numeric_limits<double>::infinity());
+  }
 }
 
 }  // namespace check_certificate_tests

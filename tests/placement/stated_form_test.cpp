@@ -1,4 +1,5 @@
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/random.hpp>
 #include <shardweave/placement/stated_form.hpp>
 
 #include <doctest/doctest.h>
@@ -134,6 +135,27 @@ TEST_SUITE("stated_form") {
     d.vertices = {{.name = "a", .compute = {1, 2}}, {.name = "b", .compute = {4}}};
     d.constraints.ties.push_back({.vertices = {0, 1}});
     CHECK_THROWS_WITH_AS(sw::stated_form<double>{d}, doctest::Contains("with 2 strategies to "), sw::error);
+  }
+
+  TEST_CASE("sums of tables do not depend on where these are stored") {
+    sw::random_source random(3);
+    const auto draw = [&] { return static_cast<double>(random.below(1U << 30)) * 0.1; };
+    for (int i = 0; i < 100; ++i) {
+      using table = sw::cost_table<double>;
+      std::vector<table> stored;
+      for (int t = 0; t < 3; ++t) stored.push_back(table::from_entries(1, 1, std::vector<double>{draw()}));
+      std::vector<table> turned(stored.rbegin(), stored.rend());
+      const auto sum = [](const std::vector<table>& tables, bool is_turned) {
+        sw::placement_description<double> d;
+        d.vertices = {{.compute = {0}}, {.compute = {0}}};
+        for (std::uint32_t t = 0; t < 3; ++t) {
+          d.tables.push_back({std::shared_ptr<void>(), &tables[is_turned ? 2 - t : t]});
+          d.edges.push_back({.from = 0, .to = 1, .communication = t});
+        }
+        return sw::stated_form<double>(d).cost_of_pair(0, 0, 0);
+      };
+      CHECK(sum(stored, false) == sum(turned, true));
+    }
   }
 }
 

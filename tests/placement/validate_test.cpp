@@ -1,4 +1,5 @@
 #include "small_problem.hpp"
+#include <shardweave/core/error.hpp>
 #include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/validate.hpp>
 
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 
 namespace sw = shardweave;
@@ -186,6 +188,21 @@ TEST_SUITE("validate") {
     check_input_refused(d,
                         "the costs of all vertices and edges up to vertex 0 (a) may add up to more than a quarter "
                         "of what 64-bit integers hold, which sums are kept below");
+  }
+
+  TEST_CASE("whole savings that do not fit are refused") {
+    using table = sw::cost_table<std::int64_t>;
+    constexpr std::int64_t large = std::int64_t{1} << 59;
+    sw::placement_description<std::int64_t> d;
+    d.vertices = {{.compute = {large}}, {.compute = {0}}, {.compute = {0}}};
+    d.tables.push_back(std::make_shared<const table>(table::from_entries(1, 1, std::vector<std::int64_t>{large})));
+    d.edges.push_back({.from = 1, .to = 2, .communication = 0});
+    d.counted = sw::savings_form::windows;
+    for (std::int64_t channel = 0; channel < 32; ++channel)
+      d.overlap.push_back({.edge = 0, .direction = sw::hiding::none, .first = 0, .last = 2, .channel = channel});
+    CHECK_THROWS_AS(sw::validate(d), sw::error);
+    d.overlap.resize(1);
+    CHECK_NOTHROW(sw::validate(d));
   }
 }
 

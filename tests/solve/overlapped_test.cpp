@@ -262,6 +262,29 @@ TEST_SUITE("overlapped") {
       CHECK(std::abs(answer.objective - d.reference->objective) <= 1e-6 * d.reference->objective);
     }
   }
+
+  TEST_CASE("with savings, usage within the tolerance of a limit counts as within it") {
+    using table = sw::cost_table<double>;
+    for (const bool may_avoid : {false, true}) {
+      sw::placement_description<double> d;
+      d.vertices = {{.compute = {0}}, {.compute = {1, 2}}, {.compute = {1, 3}}};
+      std::vector<double> usage{1.0000007};
+      if (may_avoid) {
+        d.vertices[0].compute.push_back(100);
+        usage.push_back(0);
+      }
+      d.tables.push_back(std::make_shared<const table>(table::from_entries(2, 2, std::vector<double>{0, 3, 3, 1})));
+      d.edges.push_back({.from = 1, .to = 2, .communication = 0});
+      d.overlap.push_back({.edge = 0, .direction = sw::hiding::none, .first = 0, .last = 2});
+      d.counted = sw::savings_form::windows;
+      d.constraints.budgets.push_back({.name = "use", .high = 1, .terms = {{0, usage, {}}}});
+      const auto problem = sw::compile(d);
+      REQUIRE(problem.savings() != nullptr);
+      const auto found = sw::overlapped{}.solve(problem);
+      CHECK(found.status == sw::solve_status::optimal);
+      CHECK(found.objective == sw::exhaustive{}.solve(problem).objective);
+    }
+  }
 }
 
 }  // namespace overlapped_tests

@@ -1,6 +1,7 @@
 #include "step/certificate_by_hand.hpp"
 #include "step/stated_step.hpp"
 #include <shardweave/core/random.hpp>
+#include <shardweave/placement/compile.hpp>
 #include <shardweave/step/certify_step.hpp>
 #include <shardweave/step/check_step_certificate.hpp>
 #include <shardweave/step/step_certificate.hpp>
@@ -98,6 +99,30 @@ TEST_SUITE("check_step_certificate") {
     expect("weights add up to more than 1", unchanged);
     c.weights[0] = -1;
     expect("weights[0] is below zero", unchanged);
+  }
+
+  TEST_CASE("a proof about the step does not rest on the savings of the problem") {
+    sw::placement_description<double> d;
+    d.vertices = {{.compute = {100, 100}}, {.compute = {100}}};
+    d.counted = sw::savings_form::windows;
+    const sw::step_work work{.channels = 1, .times_of = {0, 1}, .times = {{3, 5}, {2}}};
+    sw::step_certificate c{.claims = {sw::step_claim{.channel = 0}}, .weights = {std::int64_t{1} << 30}};
+    c.placement.counted = d.counted;
+    c.placement.savings.push_back({});
+    c.placement.multipliers.push_back({.savings = 0});
+    c.placement.cases.push_back({.multipliers = 0});
+    c.placement.lower_bound = 200;
+    CHECK_FALSE(sw::check_certificate(d, work, c).accepted);  // the step may take 5
+    sw::step_bounds found;
+    found.bound = 5;
+    found.claims = c.claims;
+    found.weights = {1.0};
+    const sw::step_certificate honest = sw::certify_step(found, sw::compile(d), work);
+    CHECK(honest.placement.counted == sw::savings_form::off);
+    const auto verdict = sw::check_certificate(d, work, honest);
+    CHECK_MESSAGE(verdict.accepted, verdict.failure);
+    CHECK(verdict.bound <= 5);
+    CHECK(verdict.bound > 4.99);
   }
 }
 

@@ -176,6 +176,11 @@ TEST_SUITE("step bound") {
     CHECK_THROWS_WITH_AS(static_cast<void>(sw::step_bound(s.problem, other, sw::exhaustive{})),
                          doctest::Contains("but the problem has"), sw::error);
   }
+
+  TEST_CASE("a step of nothing has no waits") {
+    const auto problem = sw::compile(sw::placement_description<double>{});
+    CHECK(sw::step_bound(problem, {}, sw::exhaustive{}, {.waits = true}).bound <= 0);
+  }
 }
 
 }  // namespace step_bound_tests

@@ -290,6 +290,29 @@ TEST_SUITE("step search") {
       CHECK(bound == found.bounds.bound);
     }
   }
+
+  TEST_CASE("a start that is no placement, and work of another graph, are refused") {
+    sw::random_source random(6);
+    const stated s(tiny_steps::random_model(random));
+    std::vector<weighed_plan> made;
+    const auto search = [&](const sw::assignment& start, const sw::step_work& work) {
+      static_cast<void>(
+          sw::search_step(s.problem, work, s.alone, sw::exhaustive{}, equal_planner{&made, 1, 1e9}, start, {}, {}));
+    };
+    const sw::assignment start = sw::exhaustive{}.solve(s.problem).choice;
+    CHECK_NOTHROW(search(start, s.least));
+    made.clear();
+    sw::assignment shorter = start, longer = start, beyond = start;
+    shorter.pop_back();
+    longer.push_back(0);
+    beyond.back() = 1000;
+    for (const sw::assignment& other : {shorter, longer, beyond, sw::assignment{}})
+      CHECK_THROWS_WITH_AS(search(other, s.least), doctest::Contains("is no placement of the problem"), sw::error);
+    CHECK(made.empty());
+    sw::step_work work = s.least;
+    work.edges[0].to = 1000;
+    CHECK_THROWS_AS(search(start, work), sw::error);
+  }
 }
 
 }  // namespace step_search_tests

@@ -26,6 +26,18 @@ static_assert(sw::work_model<tiny_steps::model, sw::compressed_graph>);
 static_assert(sw::sharing_work_model<tiny_steps::model, sw::compressed_graph>);
 static_assert(!sw::classified_work_model<tiny_steps::model, sw::compressed_graph>);
 
+/// Two vertices of two strategies each, and an edge between them.
+sw::step_work one_work() {
+  const std::vector<std::uint32_t> classes{0, 1};
+  sw::step_work work{.times_of = {0, 0}, .times = {{1, 2}}, .shares = 1};
+  work.tables.push_back(
+      sw::work_table_builder(1, "the edge").table(classes, classes, [](std::uint32_t i, std::uint32_t j) {
+        return sw::edge_work{{i == j ? 0.0 : 1.0}, 1};
+      }));
+  work.edges.push_back({.from = 0, .to = 1});
+  return work;
+}
+
 /// Two vertices of two strategies and an edge between them.
 struct faulty_model {
   std::size_t channels = 2;
@@ -161,6 +173,33 @@ TEST_SUITE("step work") {
     expect({.time = std::numeric_limits<double>::quiet_NaN()}, "vertex 1 takes");
     expect({.work = {.loads = {0, -3}}}, "edge 0 takes -3");
     expect({.work = {.loads = {0}}}, "edge 0");
+  }
+
+  TEST_CASE("work says what it names that is not there") {
+    const sw::step_work work = one_work();
+    CHECK(sw::detail::fault_of(work).empty());
+    const auto fault = [&](auto change) {
+      sw::step_work other = work;
+      change(other);
+      return sw::detail::fault_of(other);
+    };
+    const std::string other_graph = "work of edge 0 is not of the problem's vertices and strategies";
+    CHECK(fault([](sw::step_work& w) { w.edges[0].from = 1000; }) == other_graph);
+    CHECK(fault([](sw::step_work& w) { w.edges[0].to = 1000; }) == other_graph);
+    CHECK(fault([](sw::step_work& w) { w.edges[0].since = 1000; }) == other_graph);
+    CHECK(fault([](sw::step_work& w) { w.edges[0].table = 1000; }) == other_graph);
+    CHECK(fault([](sw::step_work& w) { w.tables[0].row_class = {0}; }) == other_graph);
+    CHECK(fault([](sw::step_work& w) { w.tables[0].column_class = {0, 0, 0}; }) == other_graph);
+    CHECK(fault([](sw::step_work& w) { w.tables[0].loads.clear(); }) == other_graph);
+    CHECK(fault([](sw::step_work& w) { w.tables[0].otherwise.resize(1); }) == other_graph);
+    CHECK(fault([](sw::step_work& w) { w.times_of[1] = 7; }) == "work of vertex 1 is list 7 of times, but there are 1");
+    CHECK(fault([](sw::step_work& w) { w.edges[0].share = 3; }) == "work of edge 0 has share 3 of 1");
+    CHECK(fault([](sw::step_work& w) { w.limits = {1}; }) ==
+          "work has 1 limits for 1 channels, one of which is the compute stream");
+    CHECK(fault([](sw::step_work& w) { w.late = {{.edge = 1}}; }) ==
+          "late work 0 names an edge or a vertex that is not there");
+    CHECK(fault([](sw::step_work& w) { w.late = {{.edge = 0, .vertices = {2}}}; }) ==
+          "late work 0 names an edge or a vertex that is not there");
   }
 }
 

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -104,7 +105,9 @@ class stated_form {
     for (std::uint32_t v = 0; v < unknown_of_.size(); ++v)
       lists_[unknown_of_[v]].push_back({d.vertices[v].compute, own});
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<counted_table<Cost>>> found;
+    std::unordered_map<const cost_table<Cost>*, std::size_t> number;  // sums do not depend on addresses
     const auto add = [&](std::uint32_t from, std::uint32_t to, const cost_table<Cost>& t, std::int64_t times) {
+      number.try_emplace(&t, number.size());
       const std::uint32_t a = unknown_of_[from], b = unknown_of_[to];
       if (a == b) return diagonals_[a].push_back({&t, false, times});
       found[std::minmax(a, b)].push_back({&t, a > b, times});
@@ -120,7 +123,7 @@ class stated_form {
     std::map<std::tuple<std::size_t, std::size_t, std::vector<counted_table<Cost>>>, std::uint32_t> known;
     pairs_of_.resize(size());
     for (auto& [ends, terms] : found) {
-      std::sort(terms.begin(), terms.end());
+      std::ranges::sort(terms, {}, [&](const auto& t) { return std::tuple(number.at(t.table), t.turned, t.times); });
       add_up(terms);
       const auto [at, fresh] = known.try_emplace({strategies(ends.first), strategies(ends.second), terms},
                                                  static_cast<std::uint32_t>(tables_.size()));

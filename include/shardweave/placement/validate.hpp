@@ -148,6 +148,10 @@ void validate_totals(const placement_description<Cost>& d) {
   for (std::size_t e = 0; e < d.edges.size(); ++e)
     for (const std::uint32_t t : {d.edges[e].communication, d.edges[e].transition})
       if (t != no_table) add(of_table[t], [&] { return d.name_of_edge(e); });
+  if (d.counted == savings_form::off) return;
+  for (const hideable_edge& h : d.overlap)  // each may save all of it
+    if (h.edge < d.edges.size() && d.edges[h.edge].communication != no_table)
+      add(of_table[d.edges[h.edge].communication], [&] { return d.name_of_edge(h.edge); });
 }
 
 template <cost_value Cost>

@@ -163,8 +163,8 @@ class plan_search {
       if (part.parent == none) root_status_ = answer.status;
       return found.asked;
     }
-    answer.lower_bound = std::min(answer.lower_bound, static_cast<double>(answer.objective));
-    const double of_class = tells_all_apart() ? static_cast<double>(answer.objective) : answer.lower_bound;
+    answer.lower_bound = std::min(answer.lower_bound, in_double(answer.objective));
+    const double of_class = tells_all_apart() ? in_double(answer.objective) : answer.lower_bound;
     found_.push({answer.objective, static_cast<std::uint32_t>(parts_.size())});
     parts_.push_back({part, std::move(answer), std::move(found.labels), {}, of_class});
     return found.asked;
@@ -205,7 +205,7 @@ class plan_search {
     has_bounds_ = true;
     if (options_.bound_steps == 0) return;
     price_ascent<Cost> ascent(p());
-    const auto best = static_cast<double>(parts_.front().answer.objective);
+    const double best = in_double(parts_.front().answer.objective);
     for (std::size_t i = 0; i < options_.bound_steps && !limit_.expired() && ascent.step(best); ++i) {
     }
     label_bounds_ = ascent.label_bounds();

@@ -76,7 +76,7 @@ void settle(solution<Cost>& s, bool stopped, double gap = 0) {
         s.lower_bound == std::numeric_limits<double>::infinity() ? solve_status::infeasible : solve_status::stopped;
   } else if (proves(s.lower_bound, s.objective)) {
     s.status = solve_status::optimal;
-    s.lower_bound = std::min(s.lower_bound, static_cast<double>(s.objective));
+    s.lower_bound = std::min(s.lower_bound, in_double(s.objective));
     s.statistics.drop_note(gap_note);
   } else if (is_within(gap, s.lower_bound, s.objective)) {
     s.status = solve_status::feasible;

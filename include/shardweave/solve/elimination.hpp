@@ -353,7 +353,7 @@ solution<Cost> elimination::solve(const placement_problem<Cost>& problem, const 
     statistics.add_note("every labeling uses a forbidden pair.");
   } else if (done) {
     labels = s.labels();
-    bound = static_cast<double>(s.constant);
+    bound = in_double(s.constant);
     if (!problem.compact().keeps_rows(labels)) {
       labels.clear();
       statistics.add_note("the best labeling breaks a row.");

@@ -94,10 +94,11 @@ struct solution {
 /// least, others count as equal within `optimality_tolerance`.
 template <cost_value Cost>
 [[nodiscard]] bool proves(double lower_bound, Cost objective) {
-  const double value = static_cast<double>(objective);
   if constexpr (!std::floating_point<Cost>) {
-    return lower_bound > value - 1;
+    if (!(lower_bound >= -0x1p63)) return false;
+    return lower_bound >= 0x1p63 || static_cast<std::int64_t>(std::ceil(lower_bound)) >= objective;
   } else {
+    const double value = static_cast<double>(objective);
     return lower_bound >= value - optimality_tolerance * std::max(1.0, std::abs(value));
   }
 }

@@ -52,8 +52,7 @@ void price_limit(const placement_problem<Cost>& problem, std::size_t budget, std
   const compact_problem<Cost>& p = problem.compact();
   if (std::ranges::none_of(p.rows(), [&](const usage_row& row) { return row.budget == budget; })) return;
   price_ascent<Cost> ascent(p);
-  const double target = point.answer.has_assignment() ? static_cast<double>(point.answer.objective)
-                                                      : std::numeric_limits<double>::infinity();
+  const double target = in_double(point.answer.objective);  // infinite without an assignment
   for (std::size_t i = 0; i < steps && !limit.expired() && ascent.step(target); ++i) {
   }
   const std::vector<double> prices = ascent.prices();
@@ -97,7 +96,7 @@ void learn(limit_point<Cost>& point, const limit_point<Cost>& other) {
     return;
   }
   if (!proves(answer.lower_bound, answer.objective)) return;
-  answer.lower_bound = std::min(answer.lower_bound, static_cast<double>(answer.objective));
+  answer.lower_bound = std::min(answer.lower_bound, in_double(answer.objective));
   answer.status = solve_status::optimal;
 }
 

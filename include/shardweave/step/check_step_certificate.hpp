@@ -40,28 +40,14 @@ namespace detail {
 
 /// What is wrong with work for a problem; empty if they are of one graph.
 [[nodiscard]] inline std::string fault_of_work(const placement_description<double>& d, const step_work& work) {
-  if (work.limits.size() >= work.channels)
-    return "work has " + std::to_string(work.limits.size()) + " limits for " + std::to_string(work.channels) +
-           " channels, one of which is the compute stream";
   if (work.vertex_count() != d.vertices.size())
     return "work is told of " + std::to_string(work.vertex_count()) + " vertices, but the problem has " +
            std::to_string(d.vertices.size());
   for (std::size_t v = 0; v < work.vertex_count(); ++v)
-    if (work.times[work.times_of[v]].size() != d.vertices[v].compute.size())
+    if (work.times_of[v] < work.times.size() && work.times[work.times_of[v]].size() != d.vertices[v].compute.size())
       return "work is told of " + std::to_string(work.times[work.times_of[v]].size()) + " strategies of " +
              d.name_of(v) + ", which has " + std::to_string(d.vertices[v].compute.size());
-  for (std::size_t e = 0; e < work.edges.size(); ++e) {
-    const work_edge& edge = work.edges[e];
-    bool all = edge.from < d.vertices.size() && edge.to < d.vertices.size() && edge.table < work.tables.size();
-    if (all) {
-      const work_table& table = work.tables[edge.table];
-      all = table.loads.size() == work.channels &&
-            (table.is_idle() || (table.rows() == d.vertices[edge.from].compute.size() &&
-                                 table.columns() == d.vertices[edge.to].compute.size()));
-    }
-    if (!all) return "work of edge " + std::to_string(e) + " is not of the problem's vertices and strategies";
-  }
-  return {};
+  return fault_of(work);
 }
 
 }  // namespace detail

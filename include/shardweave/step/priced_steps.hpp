@@ -30,7 +30,7 @@ class priced_steps {
  public:
   /// \param problem  compiled from the graph of `work`; its own costs and savings are ignored
   /// \pre `work` outlives this
-  /// \throws error (input) if the numbers of vertices or strategies differ
+  /// \throws error (input) if work is of other vertices or strategies, or names what it does not have
   priced_steps(const placement_problem<double>& problem, const step_work& work);
 
   /// The problem at these prices. Its labelings are those of the compiled problem, whose `lift` makes assignments of

@@ -356,6 +356,7 @@ class step_search_run {
 /// \param policy   solves placement problems under prices
 /// \param planner  makes a plan of a placement
 /// \param start    a feasible placement, such as that of the least sum
+/// \throws error (input) if `start` is no placement of the problem, or as `step_bound` does
 ///
 /// The result depends on nothing but the arguments, unless there is a time limit; a stop is obeyed as fast as solver
 /// and planner obey it.
@@ -373,6 +374,11 @@ template <class S, class Planner>
                 "What makes plans must have a const call (placement, solve_control) that returns a plan with a number "
                 "`step`, and a const member improved(plan, effort, solve_control) that returns another "
                 "(shardweave::step_planner).");
+  if (!problem.labels_of(start))
+    refuse(error_category::input,
+           "the start of a search for the shortest step is no placement of the problem: it has " +
+               std::to_string(start.size()) + " strategies for " + std::to_string(problem.vertex_count()) +
+               " vertices, one that no feasible placement has, or breaks a tie");
   if constexpr (solver<S, double> && step_planner<Planner>)
     return detail::step_search_run<S, Planner>(problem, least, alone, policy, planner, options, control).run(start);
 }

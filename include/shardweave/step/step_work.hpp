@@ -101,6 +101,39 @@ struct step_work {
 
 namespace detail {
 
+/// What is wrong with work in itself: what it names that is not there, and tables that are not of the strategies of
+/// their ends; empty if nothing is.
+[[nodiscard]] inline std::string fault_of(const step_work& work) {
+  if (work.limits.size() >= work.channels)
+    return "work has " + std::to_string(work.limits.size()) + " limits for " + std::to_string(work.channels) +
+           " channels, one of which is the compute stream";
+  for (std::size_t v = 0; v < work.vertex_count(); ++v)
+    if (work.times_of[v] >= work.times.size())
+      return "work of vertex " + std::to_string(v) + " is list " + std::to_string(work.times_of[v]) +
+             " of times, but there are " + std::to_string(work.times.size());
+  const auto is_there = [&](std::uint32_t v) { return v < work.vertex_count(); };
+  for (std::size_t i = 0; i < work.edges.size(); ++i) {
+    const work_edge& e = work.edges[i];
+    bool fits = is_there(e.from) && is_there(e.to) && e.table < work.tables.size() &&
+                (e.since == work_edge::no_vertex || is_there(e.since));
+    if (fits) {
+      const work_table& table = work.tables[e.table];
+      const auto is_of_channels = [&](const auto& loads) { return loads.size() == work.channels; };
+      fits = is_of_channels(table.loads) && std::ranges::all_of(table.otherwise, is_of_channels) &&
+             (table.is_idle() || (table.rows() == work.times[work.times_of[e.from]].size() &&
+                                  table.columns() == work.times[work.times_of[e.to]].size()));
+    }
+    if (!fits) return "work of edge " + std::to_string(i) + " is not of the problem's vertices and strategies";
+    if (e.share >= work.shares)
+      return "work of edge " + std::to_string(i) + " has share " + std::to_string(e.share) + " of " +
+             std::to_string(work.shares);
+  }
+  for (std::size_t l = 0; l < work.late.size(); ++l)
+    if (work.late[l].edge >= work.edges.size() || !std::ranges::all_of(work.late[l].vertices, is_there))
+      return "late work " + std::to_string(l) + " names an edge or a vertex that is not there";
+  return {};
+}
+
 /// The table of an edge whose model numbers the work of pairs (`edge_patterns`): one amount per pattern; the numbers of
 /// pairs are shared with the model, not copied.
 template <class M, class E>

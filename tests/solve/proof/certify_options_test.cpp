@@ -129,6 +129,13 @@ TEST_SUITE("certify_options") {
     CHECK(steps_within(300, 0) == 300);
     CHECK(steps_within(0, no_limit) == 0);
   }
+
+  TEST_CASE("any number of steps is a limit on them") {
+    CHECK(sw::detail::steps_within(~std::size_t{0}, std::numeric_limits<double>::infinity()) == ~std::size_t{0});
+    CHECK(sw::detail::steps_within(16'000, std::numeric_limits<double>::infinity()) == 16'000);
+    CHECK(sw::detail::steps_within(~std::size_t{0}, 1) == 1000);
+    CHECK(sw::detail::steps_within(16'000, 20) == 2000);
+  }
 }
 
 }  // namespace certify_options_tests

@@ -1,6 +1,7 @@
 #include "solve/limited_chain.hpp"
 #include "solve/small_problems.hpp"
 #include "solve/suite.hpp"
+#include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
@@ -430,6 +431,24 @@ TEST_SUITE("price_ascent") {
       for (const double bound : ascent.label_bounds()) CHECK(bound >= ascent.bound() - 1e-6);
       CHECK(ascent.bound() <= *best + 1e-6);
     }
+  }
+
+  TEST_CASE("a guided search ends where no labeling is left, however large whole costs are") {
+    using table = sw::cost_table<std::int64_t>;
+    const std::int64_t unit = std::int64_t{1} << 54;
+    sw::placement_description<std::int64_t> d;
+    d.vertices = {
+        {.compute = {5 * unit + 1, 7 * unit}}, {.compute = {6 * unit, 5 * unit + 3}}, {.compute = {unit, unit + 7}}};
+    d.tables.push_back(
+        std::make_shared<const table>(table::from_entries(2, 2, std::vector<std::int64_t>{0, unit, unit + 1, 3})));
+    d.edges = {{.from = 0, .to = 1, .communication = 0},
+               {.from = 1, .to = 2, .communication = 0},
+               {.from = 0, .to = 2, .communication = 0}};
+    const auto problem = sw::compile(d);
+    const auto best = sw::exhaustive{}.solve(problem);
+    const auto found = sw::guided_search{}.solve(problem);
+    CHECK(found.objective == best.objective);
+    CHECK(found.lower_bound <= static_cast<double>(best.objective));
   }
 }
 

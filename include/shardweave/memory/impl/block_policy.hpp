@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 /// \file
 /// Definition of `price_policy`.
@@ -79,39 +80,60 @@ class policy_player {
 
   /// Recomputes a value, those made with it that are needed, and the inputs that are missing, unless it is live; of
   /// inputs the last one first, as `with_recomputation` does. \returns the time
-  nanoseconds make(std::uint32_t v, std::int64_t gradients, std::int64_t& live, std::int64_t& most) {
-    if (state_[v] != state::missing) {
-      if (state_[v] == state::untaken) {
-        most = std::max(most, live + gradients);
-        take(v, live);
-      }
-      return {};
-    }
-    const std::vector<std::uint32_t>& made_with = block_->values[v].made_with;
-    const auto for_each = [&](auto visit) {
+  nanoseconds make(std::uint32_t first, std::int64_t gradients, std::int64_t& live, std::int64_t& most) {
+    /// A value whose inputs are being made, then those of the values that are made with it.
+    struct making {
+      std::uint32_t v, member;         ///< `member`: of those values the one whose inputs come next
+      std::size_t inputs, others = 0;  ///< inputs of it, and values made with it, that are still to come
+    };
+    std::vector<making> open;  // chains may be long
+    nanoseconds time;
+    const auto for_each = [&](std::uint32_t v, auto visit) {
       visit(v);
-      for (const std::uint32_t other : made_with)
+      for (const std::uint32_t other : block_->values[v].made_with)
         if (state_[other] == state::untaken) visit(other);
     };
-    state_[v] = state::again;
-    std::size_t beside = 0;
-    for (const std::uint32_t other : made_with)
-      if (state_[other] == state::missing && uses_[other] > 0) {
-        state_[other] = state::untaken;
-        ++beside;
+    const auto begin = [&](std::uint32_t v) {
+      if (state_[v] != state::missing) {
+        if (state_[v] == state::untaken) {
+          most = std::max(most, live + gradients);
+          take(v, live);
+        }
+        return;
       }
-    for_each([&](std::uint32_t x) { uses_[x] += x == v ? beside : beside - 1; });
-    nanoseconds time;
-    for_each([&](std::uint32_t x) {
-      const block_value& value = block_->values[x];
-      time += value.time;
-      for (std::size_t i = value.inputs.size(); i-- > 0;) time += make(value.inputs[i], gradients, live, most);
-    });
-    for_each([&](std::uint32_t x) { live += block_->values[x].size.count(); });
-    most = std::max(most, live + gradients);
-    for_each([&](std::uint32_t x) {
-      for (const std::uint32_t input : block_->values[x].inputs) release(input, live);
-    });
+      state_[v] = state::again;
+      std::size_t beside = 0;
+      for (const std::uint32_t other : block_->values[v].made_with)
+        if (state_[other] == state::missing && uses_[other] > 0) {
+          state_[other] = state::untaken;
+          ++beside;
+        }
+      for_each(v, [&](std::uint32_t x) { uses_[x] += x == v ? beside : beside - 1; });
+      time += block_->values[v].time;
+      open.push_back({v, v, block_->values[v].inputs.size()});
+    };
+    for (begin(first); !open.empty();) {
+      making& now = open.back();
+      if (now.inputs > 0) {
+        begin(block_->values[now.member].inputs[--now.inputs]);
+        continue;
+      }
+      const std::vector<std::uint32_t>& made_with = block_->values[now.v].made_with;
+      while (now.others < made_with.size() && state_[made_with[now.others]] != state::untaken) ++now.others;
+      if (now.others < made_with.size()) {
+        now.member = made_with[now.others++];
+        now.inputs = block_->values[now.member].inputs.size();
+        time += block_->values[now.member].time;
+        continue;
+      }
+      const std::uint32_t v = now.v;
+      open.pop_back();
+      for_each(v, [&](std::uint32_t x) { live += block_->values[x].size.count(); });
+      most = std::max(most, live + gradients);
+      for_each(v, [&](std::uint32_t x) {
+        for (const std::uint32_t input : block_->values[x].inputs) release(input, live);
+      });
+    }
     return time;
   }
   /// The first read of a value that was made with another one: until then whoever takes it reads the result of the

@@ -184,7 +184,9 @@ class exact_check {
   /// As a cost: rounded down for floating-point costs, up for integers.
   [[nodiscard]] Cost in_costs(const Whole& value) const {
     if constexpr (std::floating_point<Cost>) {
-      const auto near = static_cast<double>(std::ldexp(static_cast<long double>(value), -range_.bits));
+      constexpr double most = std::numeric_limits<double>::max();  // infinity is no whole number
+      const double near =
+          std::clamp(static_cast<double>(std::ldexp(static_cast<long double>(value), -range_.bits)), -most, most);
       const bool is_above = whole_of<Whole>(near, range_.bits) > value;
       return static_cast<Cost>(is_above ? std::nextafter(near, -std::numeric_limits<double>::infinity()) : near);
     } else {

@@ -21,6 +21,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -132,10 +133,12 @@ class exact_reduction {
   /// Keeps the rows that a reduction names, and no others. \returns what is wrong
   [[nodiscard]] complaint keep_rows(const placement_reduction& r, problem& p) const {
     std::vector<kept_limit> wanted;
+    std::set<std::tuple<std::uint32_t, std::int64_t, bool>> named;  // a row may be named twice
     for (const budget_row& row : r.rows)
       for (const bool is_low : {false, true}) {
         const budget& b = d_.constraints.budgets[row.budget];
-        if (!std::isinf(is_low ? b.low : b.high)) wanted.push_back({row.budget, row.time, is_low});
+        if (std::isinf(is_low ? b.low : b.high) || !named.emplace(row.budget, row.time, is_low).second) continue;
+        wanted.push_back({row.budget, row.time, is_low});
       }
     std::vector<std::vector<typename problem::usage>> usages(p.size());
     std::vector<Whole> used(wanted.size());

@@ -224,9 +224,11 @@ template <cost_value Cost>
   const auto at = [](const char* list, std::size_t i, const std::string& what) {
     return std::string(list) + "[" + std::to_string(i) + "] " + what;
   };
-  if (c.counted != d.counted || (c.counted == savings_form::windows && c.windows != d.windows))
+  const savings_form counted =
+      other == nullptr ? d.counted : savings_form::off;  // other costs replace those of savings
+  if (c.counted != counted || (counted == savings_form::windows && c.windows != d.windows))
     return fails("counts savings in form '" + std::string(name_of(c.counted)) + "', but the problem in form '" +
-                 std::string(name_of(d.counted)) + "', or with other settings");
+                 std::string(name_of(counted)) + "', or with other settings");
   if (c.counted == savings_form::off && !c.savings.empty()) return fails("has prices of savings that do not count");
   priced_forms<Cost> at_prices(d, c);
   for (std::size_t i = 0; i < c.savings.size(); ++i)

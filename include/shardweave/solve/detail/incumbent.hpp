@@ -50,9 +50,7 @@ class incumbent {
   void replace(std::vector<strategy> labels) { labels_ = std::move(labels); }
 
   /// Infinite if nothing is known.
-  [[nodiscard]] double upper() const {
-    return known_ ? static_cast<double>(cost_) : std::numeric_limits<double>::infinity();
-  }
+  [[nodiscard]] double upper() const { return known_ ? in_double(cost_) : std::numeric_limits<double>::infinity(); }
   /// Whether a node of this bound can be pruned: nothing in it is better, or not by more than the gap.
   [[nodiscard]] bool closes(double bound) const {
     if (!known_) return bound == std::numeric_limits<double>::infinity();
@@ -82,7 +80,7 @@ class incumbent {
   [[nodiscard]] double within_gap() const {
     const double value = upper(), gap = 0.999 * gap_;
     if (value >= 0) return value / (1 + gap);
-    return gap < 1 ? value / (1 - gap) : -std::numeric_limits<double>::infinity();
+    return gap < 1 ? value / (1 - gap) : std::numeric_limits<double>::lowest();
   }
 
   std::vector<strategy> labels_ = {};

@@ -32,7 +32,7 @@ template <cost_value Cost, class S>
   restricted_answer<Cost> result;
   solution<Cost> inner;
   if (inside->open.empty()) {  // one assignment is left
-    inner.lower_bound = static_cast<double>(inside->problem.objective({}));
+    inner.lower_bound = in_double(inside->problem.objective({}));
     inner.status = solve_status::optimal;
     result.labels = inside->lift({});
   } else {

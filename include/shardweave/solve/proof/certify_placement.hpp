@@ -39,7 +39,8 @@ namespace detail {
 /// short; of the contest's S a thousand take some seconds.
 [[nodiscard]] inline std::size_t steps_within(std::size_t most, double seconds) {
   constexpr double least = 1000, a_second = 100;
-  return static_cast<std::size_t>(std::min(static_cast<double>(most), std::max(least, a_second * seconds)));
+  const double in_time = std::max(least, a_second * seconds);
+  return in_time < static_cast<double>(most) ? static_cast<std::size_t>(in_time) : most;
 }
 
 /// Proves a bound by branch and bound over the compiled problem, or over the same problem with the costs `other`.

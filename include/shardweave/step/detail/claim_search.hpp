@@ -91,7 +91,7 @@ class claim_search {
   /// Adds claims with waits from now on; claims with heads then count late work none of whose vertices they count.
   /// \returns whether there were none before
   bool want_waits() {
-    if (waiting_) return false;
+    if (waiting_ || work_->vertex_count() == 0) return false;
     waiting_.emplace(*work_, order_);
     return true;
   }

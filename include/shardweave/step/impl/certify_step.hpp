@@ -41,8 +41,8 @@ SHARDWEAVE_INLINE step_certificate certify_step(const step_bounds& found, const 
   go_on();
   const double limits = c.placement.lower_bound - bound_of(c, work);
   const double enough = found.bound + limits + 2 * detail::lost_in_sums * std::abs(found.bound);
-  c.placement =
-      certify_placement(problem, p, costs, std::isfinite(enough) ? enough : forbidden<double>, options, control);
+  c.placement = certify_placement(problem.without_savings(), p, costs,
+                                  std::isfinite(enough) ? enough : forbidden<double>, options, control);
   return c;
 }
 

@@ -22,6 +22,7 @@ SHARDWEAVE_INLINE priced_steps::priced_steps(const placement_problem<double>& pr
   if (work.vertex_count() != problem.vertex_count())
     refuse(error_category::input, "work is told of " + std::to_string(work.vertex_count()) +
                                       " vertices, but the problem has " + std::to_string(problem.vertex_count()));
+  if (const std::string fault = detail::fault_of(work); !fault.empty()) refuse(error_category::input, fault);
   const compact_problem<double>& p = problem.compact();
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> lists, diagonals;
   for (std::uint32_t v = 0; v < work.vertex_count(); ++v) {

@@ -98,7 +98,8 @@ class bound_side {
 
   [[nodiscard]] bool is_over() {
     findings_->raise(rest_.bound());
-    return limit_.expired() || iterations_ >= control_->iterations || best_.is_enough(findings_->bound());
+    return rest_.is_finished() || limit_.expired() || iterations_ >= control_->iterations ||
+           best_.is_enough(findings_->bound());
   }
   /// Offers labels of the whole problem, feasible or not. \returns whether they are the new incumbent
   bool offer(std::vector<strategy> labels) {

@@ -142,7 +142,7 @@ class cut_front {
   /// Computes the cost of every label, and of every pair of labels of an edge, under each price.
   void price(const std::vector<std::vector<double>>& prices) {
     width_ = prices.size();
-    constant_.assign(width_, static_cast<double>(p_->constant()));
+    constant_.assign(width_, in_double(p_->constant()));
     unary_.assign(p_->total_labels() * width_, 0.0);
     for (std::size_t x = 0; x < p_->size(); ++x)
       for (strategy l = 0; l < p_->label_count(x); ++l)

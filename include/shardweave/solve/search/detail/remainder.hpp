@@ -101,6 +101,8 @@ class remainder {
       : whole_(&whole), first_(std::make_unique<price_ascent<Cost>>(whole)) {}
 
   [[nodiscard]] bool is_whole() const { return !part_; }
+  /// Whether no labeling is left: there is no ascent on the rest, and nothing to search.
+  [[nodiscard]] bool is_finished() const { return is_finished_; }
   [[nodiscard]] const compact_problem<Cost>& problem() const { return part_ ? part_->problem() : *whole_; }
   /// \pre !is_whole()
   [[nodiscard]] std::shared_ptr<const compact_problem<Cost>> shared_part() const { return part_->shared_problem(); }
@@ -157,12 +159,14 @@ class remainder {
     part_ascent_.reset();
     if (!left || !part_->reduce(limit)) {
       bound_ = std::max(bound_, best.settled());
+      is_finished_ = true;
       return gone;
     }
     if (problem().size() == 0) {
       const double before = best.settled();
       offer(part_->lift({}));
       bound_ = std::max(bound_, std::min(before, best.upper()));
+      is_finished_ = true;
       return gone;
     }
     part_ascent_ = std::make_unique<price_ascent<Cost>>(problem());
@@ -182,6 +186,7 @@ class remainder {
   std::optional<reduced_view<Cost>> part_ = {};
   std::unique_ptr<price_ascent<Cost>> part_ascent_ = {};
   double bound_ = -std::numeric_limits<double>::infinity();
+  bool is_finished_ = false;
 };
 
 }  // namespace shardweave::inline v0::detail

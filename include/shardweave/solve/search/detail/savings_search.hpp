@@ -122,7 +122,7 @@ class savings_search {
 
   void offer(std::span<const strategy> of_root) {
     const Cost objective = root_.objective(of_root);
-    if (!best_.is_beaten_by(objective) || !root_.compact().keeps_rows(of_root, budget_tolerance / 2)) return;
+    if (!best_.is_beaten_by(objective) || !root_.compact().keeps_rows(of_root)) return;
     if (!(best_.upper() - static_cast<double>(objective) <= 0.1 * control_.gap * std::abs(best_.upper())))
       gained_at_ = explored_;
     best_.offer(objective, std::vector<strategy>(of_root.begin(), of_root.end()), limit_.elapsed());
