@@ -86,6 +86,10 @@ class training_run {
       sw::refuse(sw::error_category::input, "--offload makes plans fit that do not, and --recompute " +
                                                 chosen.recompute + (chosen.regather ? " with --regather" : "") +
                                                 " leaves them; expected --recompute auto alone");
+    if (chosen.recompute_every > 1 && (chosen.recompute == "auto" || chosen.recompute == "none"))
+      sw::refuse(sw::error_category::input, "--recompute-every " + std::to_string(chosen.recompute_every) +
+                                                " says to which layers a recomputation applies, and --recompute is " +
+                                                chosen.recompute + "; expected full, selective_op or selective");
     way_.counted = programs::overlap_form(chosen.overlap);
     way_.windows = chosen.windows.with(way_.counted);
     // what plans are compared with one another for is proven

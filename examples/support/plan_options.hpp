@@ -173,7 +173,7 @@ struct plan_options {
                  "must stay within it; buffers and gathered copies are not counted (default: no limit)");
     app.add_option("--optimizer-bytes", optimizer_bytes,
                    "BYTES of optimizer state for every element of a parameter; 8 for Adam's two moments in f32")
-        ->check(not_negative())
+        ->check(within(0.0, 1024.0, "a number from 0 to 1024"))
         ->capture_default_str();
     app.add_flag("--propagate", propagate,
                  "carry the placement of inputs and results through the graph first: less to decide; tells what is "

@@ -102,6 +102,7 @@ TEST_SUITE("node_table") {
     }
     CHECK(node_table<>(h100).estimate(collective::all_gather, bytes(1), {8, 1}).quality == estimate_quality::fitted);
     CHECK_THROWS_AS(node_table<>(h100).estimate(collective::all_gather, bytes(1), {0, 1}), error);
+    CHECK_THROWS_AS(node_table<>(h100).estimate(collective::all_gather, bytes(1), {std::int64_t{1} << 41, 1}), error);
   }
 }
 

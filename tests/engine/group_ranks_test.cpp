@@ -357,4 +357,13 @@ TEST_SUITE("busy_work") {
   }
 }
 
+TEST_SUITE("layout_of") {
+  TEST_CASE("ranks that a run does not have are refused by number") {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    CHECK_THROWS_WITH_AS(sw::layout_of({.size = 2, .ranks = {-most, most}}, 8),
+                         doctest::Contains("lists rank -9223372036854775807, but this run has 8"), sw::error);
+    CHECK_THROWS_WITH_AS(sw::layout_of({.size = 2, .ranks = {0, 8}}, 8), doctest::Contains("lists rank 8"), sw::error);
+  }
+}
+
 }  // namespace group_ranks_tests

@@ -86,6 +86,19 @@ TEST_SUITE("reprice") {
     CHECK_THROWS_WITH_AS(sw::shapes_of(groups, 8, 3),
                          "group 0 has 3 of its 4 ranks on the first node, expected as many on each", sw::error);
   }
+
+  TEST_CASE("times that no longer fit are refused") {
+    sw::task_graph_builder b;
+    b.add_task({.op = "mm", .duration = sw::nanoseconds(1000)});
+    const sw::task_graph g = std::move(b).build();
+    const auto scaled = [&](double scale) {
+      return sw::reprice(g, sw::any_collectives(by_hand{}), {}, {.compute_scale = scale});
+    };
+    CHECK(scaled(1e15).record(0).duration == sw::nanoseconds(std::int64_t{1'000'000'000'000'000'000}));
+    CHECK_THROWS_WITH_AS(static_cast<void>(scaled(5e15)), doctest::Contains("more nanoseconds than 64 bits can count"),
+                         sw::error);
+    CHECK_THROWS_AS(static_cast<void>(scaled(1e300)), sw::error);
+  }
 }
 
 }  // namespace reprice_tests

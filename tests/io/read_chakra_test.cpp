@@ -126,6 +126,8 @@ TEST_SUITE("chakra") {
       return refused([&] { return sw::task_graph_of(trace, {.prices = h100()}); });
     };
     CHECK(over_nodes("0, 1, 8, 9, 16, 17").empty());
+    CHECK(over_nodes(R"(], "group_size": -4, "more": [)").find("group_size is -4, expected how many ranks it has") !=
+          std::string::npos);
     for (const char* ranks : {"0, 1, 8, 16, 17, 18", "0, 1, 2, 8, 16, 17", "0, 8, 9, 16, 17, 18"})
       CHECK(over_nodes(ranks) ==
             "group '0' of 6 ranks lies on nodes of 8 devices with more ranks on one than on another, expected as many "

@@ -74,7 +74,7 @@ TEST_SUITE("read_nccl_rules") {
       r.protocol = static_cast<sw::nccl_protocol>(random.below(3));
       r.least = any(0) / 2;
       r.most = r.least + any(0) / 2;
-      r.channels = any(-1);
+      r.channels = any(-1) % 1025;
       r.nodes = any(-1);
       r.ranks = any(-1);
       r.merged = any(-1);
@@ -85,6 +85,12 @@ TEST_SUITE("read_nccl_rules") {
                              shardweave_test::nccl_rules_text(rules) + "\r\n  # end";
     auto input = sw::text_input::of_memory("T", text, 9);
     CHECK(sw::read_nccl_rules(input) == rules);
+  }
+
+  TEST_CASE("no rule has more channels than NCCL could") {
+    auto input = sw::text_input::of_memory("T", "allreduce,0,65536,ring,simple,4294967296,-1,-1\n");
+    CHECK_THROWS_WITH_AS(static_cast<void>(sw::read_nccl_rules(input)),
+                         "T: line 1: channels '4294967296' is more than 1024", sw::error);
   }
 }
 

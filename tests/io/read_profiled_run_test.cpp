@@ -153,6 +153,11 @@ TEST_SUITE("profiled_run") {
                R"({"ph":7,"cat":["a"],"dur":"long","args":{"External id":[1]}})", kernel(1, 2, "copies")}));
     CHECK(seen.calls.empty());
     CHECK(seen.unclaimed == std::vector<std::string>{"copies"});
+    std::string many = R"({"ph":"X","cat":"cpu_op","name":"aten::mm","args":{"External id":7,"Input Dims":[[2]]}})";
+    for (int i = 0; i < 9224; ++i)
+      many += R"(,{"ph":"X","cat":"kernel","name":"k","dur":999999999999,"args":{"External id":7}})";
+    CHECK(refused([&] { read(R"({"traceEvents":[)" + many + "]}"); }) ==
+          "the kernels of call 7 (aten::mm) take more nanoseconds than 64 bits can count");
   }
 }
 

@@ -32,6 +32,11 @@ TEST_SUITE("impossible_shapes") {
     SUBCASE("d") { CHECK_THROWS_AS((void)b.pad(v, 0, most, 1), sw::error); }
     SUBCASE("e") { CHECK_THROWS_AS((void)b.split(v, {5, -1}, 0), sw::error); }
     SUBCASE("f") { CHECK(b.of_value(b.sum(v, {})).shape.empty()); }
+    SUBCASE("g") { CHECK_THROWS_AS((void)b.view(v, {std::int64_t{1} << 32, std::int64_t{1} << 32}), sw::error); }
+    SUBCASE("h") {
+      const auto none = b.input("none", {{0}});
+      CHECK_THROWS_AS((void)b.view(none, {std::int64_t{1} << 32, std::int64_t{1} << 32}), sw::error);
+    }
     CHECK(b.of_value(b.slice(v, 0, 1, 3)).shape == std::vector<std::int64_t>{3});
     CHECK(b.of_value(b.pad(v, 0, 1, 5)).shape == std::vector<std::int64_t>{5});
     CHECK(b.elements_of(b.split(v, {1, 3}, 0)).size() == 2);

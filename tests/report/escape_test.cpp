@@ -59,6 +59,9 @@ TEST_SUITE("report escapes") {
     CHECK(with(sw::detail::append_dot, name) == "a\\\"b\\\\c<d>&e\\nf,g \xC3\xA4\xEF\xBF\xBD");
     CHECK(with(sw::detail::append_csv, name) == "\"a\"\"b\\c<d>&e\nf,g\x01\xC3\xA4\xEF\xBF\xBD\"");
     CHECK(with(sw::detail::append_csv, "plain") == "plain");
+    const std::string_view none = "\xEF\xBF\xBE\xEF\xBF\xBF\xEF\xBF\xBC";  // U+FFFE and U+FFFF are no characters of XML
+    CHECK(with(sw::detail::append_xml, none) == "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBC");
+    CHECK(with(sw::detail::append_json, none) == '"' + std::string(none) + '"');
   }
 }
 

@@ -207,6 +207,16 @@ TEST_SUITE("constraint_log") {
     CHECK(communication(false).contains("P>S(0)"));
     CHECK(communication(true).empty());
   }
+
+  TEST_CASE("patterns that no line could state are refused") {
+    constraint_log log;
+    for (const char* pattern : {"", "a b", "a\nb", "\t"}) {
+      CHECK_THROWS_AS(log.add(operations_placed{pattern, lying("R")}), shardweave::error);
+      CHECK_THROWS_AS(log.add(operations_placed_along{pattern, 0, lying("R")[0]}), shardweave::error);
+    }
+    CHECK(log.records().empty());
+    CHECK(log.add(operations_placed{"a*b", lying("R")}) == 1);
+  }
 }
 
 }  // namespace constraint_log_tests

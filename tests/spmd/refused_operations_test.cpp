@@ -53,6 +53,14 @@ TEST_SUITE("refused_operations") {
       CHECK_THROWS_WITH_AS(on_two(graph), doctest::Contains("operation '"), sw::error);
     }
   }
+  TEST_CASE("a result that is none is refused by name") {
+    sw::graph_builder b("g");
+    b.result(b.apply("relu", {b.input("x", {{4, 4}})}, {{{4, 4}}}));
+    sw::computation c = b.finish();
+    c.results.push_back(static_cast<std::uint32_t>(c.operations.size() - 1));  // "results", the last one, gives nothing
+    CHECK_THROWS_WITH_AS(on_two(std::move(c)),
+                         "results names operation 'results', which has none, expected one that has", sw::error);
+  }
   TEST_CASE("a parameter without elements takes no memory") {
     sw::graph_builder b("g");
     const auto x = b.input("x", {{4, 4}});

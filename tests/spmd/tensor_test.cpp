@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -56,6 +57,15 @@ TEST_SUITE("tensor") {
     CHECK(x != tensor{{3, 2}});
     CHECK(x != tensor{{2, 3}, dtype::bf16});
     CHECK(x != tensor{{2, 3}, dtype::f32, false});
+  }
+
+  TEST_CASE("more elements than can be counted count as the most that can") {
+    constexpr std::int64_t many = std::int64_t{1} << 32, most = std::numeric_limits<std::int64_t>::max();
+    CHECK(tensor{{many, many}}.element_count() == most);
+    CHECK(tensor{{many, many}}.size() == bytes(most));
+    CHECK(tensor{{many, many, 0}}.element_count() == 0);
+    CHECK(tensor{{many, many / 4}}.element_count() == std::int64_t{1} << 62);
+    CHECK(tensor{{many, many / 4}}.size() == bytes(most));
   }
 }
 

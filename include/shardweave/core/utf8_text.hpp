@@ -30,8 +30,8 @@ namespace shardweave::inline v0::detail {
 
 inline constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
 
-/// Appends the text; `special(out, c)` may write an ASCII character in its own way and then says true.
-/// Bytes that are no UTF-8 become the replacement character.
+/// Appends the text; `special(out, one)` may write a character, of one to four bytes, in its own way and then says
+/// true. Bytes that are no UTF-8 become the replacement character.
 template <class Special>
 void append_escaped(std::string& out, std::string_view text, Special special) {
   for (std::size_t at = 0; at < text.size();) {
@@ -41,7 +41,7 @@ void append_escaped(std::string& out, std::string_view text, Special special) {
       ++at;
       continue;
     }
-    if (length > 1 || !special(out, text[at])) out += text.substr(at, length);
+    if (!special(out, text.substr(at, length))) out += text.substr(at, length);
     at += length;
   }
 }
@@ -49,7 +49,8 @@ void append_escaped(std::string& out, std::string_view text, Special special) {
 /// With the quotes around it.
 inline void append_json(std::string& out, std::string_view text) {
   out += '"';
-  append_escaped(out, text, [](std::string& to, char c) {
+  append_escaped(out, text, [](std::string& to, std::string_view one) {
+    const char c = one.front();
     if (c == '"' || c == '\\') {
       to += '\\';
       to += c;

@@ -2,6 +2,7 @@
 
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/require_ranks.hpp>
 #include <shardweave/cost/device.hpp>
 
 #include <algorithm>
@@ -32,8 +33,8 @@ class node_table {
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
     const bool blackwell = device_.family == architecture::blackwell;
     const bool covered = device_.has_switch && (blackwell || device_.family == architecture::hopper);
-    if (!covered || group.nodes != 1 || group.ranks_per_node < 1)
-      return detail::estimate_by(across_, kind, size, group);
+    if (!covered || group.nodes != 1) return detail::estimate_by(across_, kind, size, group);
+    detail::require_ranks(group);
     if (group.ranks() == 1) return {};
 
     if (kind == collective::shift) return estimate(collective::all_to_all, exchange_of_shift(size, group), group);

@@ -46,6 +46,10 @@ struct rank_layout {
   rank_layout layout;
   const auto listed = static_cast<std::int64_t>(group.ranks.size());
   layout.size = group.size > 0 ? group.size : listed > 0 ? listed : world;
+  for (const std::int64_t rank : group.ranks)
+    if (rank < 0 || rank >= world)
+      refuse(error_category::input,
+             label_of(group) + " lists rank " + std::to_string(rank) + ", but this run has " + std::to_string(world));
   if (group.stride) {
     layout.stride = *group.stride;
   } else if (listed > 1 && layout.size < world) {

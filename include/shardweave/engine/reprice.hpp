@@ -55,7 +55,7 @@ struct reprice_options {
 /// A task graph whose collectives take what a model says, alone and in buckets, and whose other tasks take
 /// `compute_scale` times what they took, fused or not. Everything else, the tasks' numbers included, stays.
 /// \param shapes  of the groups, by their position
-/// \throws error if the scale is negative or not finite, or the model has no price
+/// \throws error if the scale is negative, not finite or gives times of 2^62 ns or more, or the model has no price
 /// Complexity: O(V + E), and one estimate per point of the tables
 [[nodiscard]] inline task_graph reprice(const task_graph& g, const any_collectives& model,
                                         std::span<const group_shape> shapes, const reprice_options& options = {}) {
@@ -63,8 +63,11 @@ struct reprice_options {
     refuse(error_category::input, "computation that takes " + number_text(options.compute_scale) +
                                       " times as long, expected a finite factor, not negative");
   const auto scaled = [&](nanoseconds t) {
-    return nanoseconds(
-        static_cast<std::int64_t>(std::nearbyint(static_cast<double>(t.count()) * options.compute_scale)));
+    const double scaled = std::nearbyint(static_cast<double>(t.count()) * options.compute_scale);
+    if (!(std::abs(scaled) < 0x1p62))
+      refuse(error_category::input, "computation that takes " + number_text(options.compute_scale) +
+                                        " times as long takes more nanoseconds than 64 bits can count");
+    return nanoseconds(static_cast<std::int64_t>(scaled));
   };
   std::vector<task_record> tasks;
   for (task_index t = 0; t < g.size(); ++t) tasks.push_back(g.record(t));

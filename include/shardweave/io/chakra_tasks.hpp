@@ -126,6 +126,7 @@ class chakra_converter {
                      json_optional("group_size", json_number(group.size))}),
         [&] {
           if (!group.ranks.empty()) group.size = static_cast<std::int64_t>(group.ranks.size());
+          if (group.size < 0) return "group_size is " + std::to_string(group.size) + ", expected how many ranks it has";
           stated_[name] = std::exchange(group, {});
           return std::string();
         });

@@ -41,7 +41,8 @@ class nccl_rules_reader {
   }
 
  private:
-  static constexpr std::size_t longest_line = 255;  // the plugin cuts longer ones in two
+  static constexpr std::size_t longest_line = 255;     // the plugin cuts longer ones in two
+  static constexpr std::int64_t most_channels = 1024;  // NCCL itself has 64
   static constexpr std::array<std::string_view, 10> columns{"collective", "min_bytes", "max_bytes", "algorithm",
                                                             "protocol",   "channels",  "nNodes",    "nRanks",
                                                             "numPipeOps", "regBuff"};
@@ -96,6 +97,8 @@ class nccl_rules_reader {
     r.algorithm = word<nccl_algorithm>(fields[3], nccl_algorithm_count, columns[3]);
     r.protocol = word<nccl_protocol>(fields[4], nccl_protocol_count, columns[4]);
     r.channels = number(fields[5], -1, columns[5]);
+    if (r.channels > most_channels)
+      fail("channels '" + shortened(fields[5]) + "' is more than " + std::to_string(most_channels));
     r.nodes = number(fields[6], -1, columns[6]);
     r.ranks = number(fields[7], -1, columns[7]);
     if (fields.size() > 8) r.merged = number(fields[8], -1, columns[8]);

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -162,7 +163,11 @@ class profiled_run_reader {
     std::map<std::int64_t, nanoseconds> by_call;
     for (const launched& k : launched_) {
       if (k.id && calls_.contains(*k.id)) {
-        by_call[*k.id] += k.duration;
+        nanoseconds& sum = by_call[*k.id];
+        if (k.duration.count() > std::numeric_limits<std::int64_t>::max() - sum.count())
+          refuse(error_category::format, "the kernels of call " + std::to_string(*k.id) + " (" + calls_.at(*k.id).op +
+                                             ") take more nanoseconds than 64 bits can count");
+        sum += k.duration;
       } else {
         seen_.unclaimed.push_back(k.kernel);
       }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 /// \file
@@ -29,7 +30,16 @@ class constraint_log {
   };
 
   /// Returns the number of the record.
+  /// \throws error (input) for a pattern that is empty or has white space, which no line could state
   std::uint32_t add(demand what) {
+    std::visit(
+        [](const auto& d) {
+          if constexpr (requires { d.pattern; })
+            if (d.pattern.empty() || d.pattern.find_first_of(" \t\r\n") != std::string::npos)
+              refuse(error_category::input,
+                     "the pattern '" + d.pattern + "' is empty or has white space, expected names without");
+        },
+        what);
     records_.push_back({next_, std::move(what)});
     return next_++;
   }

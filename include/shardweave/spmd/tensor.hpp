@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -54,13 +55,21 @@ struct tensor {
   bool contiguous = true;
 
   [[nodiscard]] std::size_t rank() const { return shape.size(); }
+  /// The greatest number where there are more.
   [[nodiscard]] std::int64_t element_count() const {
     std::int64_t n = 1;
-    for (const std::int64_t extent : shape) n *= extent;
+    for (const std::int64_t extent : shape) n = product(n, extent);
     return n;
   }
-  [[nodiscard]] bytes size() const { return bytes(element_count() * element_size(type)); }
+  /// The greatest number where there are more.
+  [[nodiscard]] bytes size() const { return bytes(product(element_count(), element_size(type))); }
   friend bool operator==(const tensor&, const tensor&) = default;
+
+ private:
+  [[nodiscard]] static std::int64_t product(std::int64_t a, std::int64_t b) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    return a > 0 && b > most / a ? most : a * b;
+  }
 };
 
 }  // namespace shardweave::inline v0

@@ -40,7 +40,12 @@ class strategy_enumerator {
     check_names();
     check_pairs(graph_.gradient_of, "gradient_of");
     check_pairs(graph_.tangent_of, "tangent_of");
-    for (const std::uint32_t v : graph_.results) check_number(v, "results");
+    for (const std::uint32_t v : graph_.results) {
+      check_number(v, "results");
+      if (graph_.operations[v].outputs.empty())
+        refuse(error_category::input,
+               "results names operation '" + graph_.operations[v].name + "', which has none, expected one that has");
+    }
     space_.list_of.reserve(graph_.operations.size());
     for (std::uint32_t v = 0; v < graph_.operations.size(); ++v) {
       const operation& op = graph_.operations[v];
