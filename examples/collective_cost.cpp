@@ -347,7 +347,7 @@ int main(int argc, char** argv) {
   app.add_option("--algo", chosen.algorithms, "as NCCL_ALGO, for example ^nvls or allreduce:ring,tree");
   app.add_option("--proto", chosen.protocols, "as NCCL_PROTO");
   app.add_option("--network-latency", chosen.network_latency, "US that the network plugin declares")
-      ->check(programs::not_negative());
+      ->check(programs::not_negative_but_finite());
   app.add_option("--nics", chosen.nics, "network devices per node")->check(programs::whole_from(0));
   app.add_option("--nic-bandwidth", chosen.nic_bandwidth, "GB/s of each")->check(programs::positive());
   app.add_flag("--sharp", chosen.sharp, "the network reduces (CollNet)");

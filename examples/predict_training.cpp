@@ -259,7 +259,7 @@ int main(int argc, char** argv) {
                  "WHAT: predict each row by figures that were fitted without it: series (without all of its series) or "
                  "a number N (without every N-th row of each series)");
   const auto figure = [&](const char* name, double& value, const char* about) {
-    app.add_option(name, value, about)->check(programs::not_negative())->capture_default_str();
+    app.add_option(name, value, about)->check(programs::not_negative_but_finite())->capture_default_str();
   };
   figure("--attention", chosen.fitted.attention,
          "share of the peak that attention of llm-foundry reaches forward, on A100");

@@ -90,7 +90,10 @@ template <class Number>
   return within(least, most, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
 }
 [[nodiscard]] inline CLI::Validator not_negative() {
-  return within(0.0, std::numeric_limits<double>::max(), "a number from 0 on");
+  return within(0.0, std::numeric_limits<double>::infinity(), "a number from 0 on");
+}
+[[nodiscard]] inline CLI::Validator not_negative_but_finite() {
+  return within(0.0, std::numeric_limits<double>::max(), "a finite number from 0 on");
 }
 [[nodiscard]] inline CLI::Validator positive() {
   return within(std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max(), "a number above 0");

@@ -195,6 +195,9 @@ TEST_SUITE("predict_training") {
     const auto wrong = run_program("predict_training", table->string() + " --hold-out 1", folder.path());
     CHECK(wrong.status == 2);
     CHECK(wrong.err.find("--hold-out is '1', expected series or a whole number from 2 to 1000") != std::string::npos);
+    const auto endless = run_program("predict_training", table->string() + " --reserved inf", folder.path());
+    CHECK(endless.status == 2);
+    CHECK(endless.err.find("--reserved: found 'inf', expected a finite number from 0 on") != std::string::npos);
   }
 
   TEST_CASE("steps that were measured after the model was made are predicted, those apart that their host holds up") {

@@ -1,10 +1,13 @@
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/tasks/duration_table.hpp>
+#include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -95,6 +98,16 @@ TEST_SUITE("copy_time") {
     CHECK(sw::copy_time(sw::bytes(3), 4) == sw::nanoseconds(2));  // 1.5
     CHECK(sw::copy_time(sw::bytes(5), 4) == sw::nanoseconds(2));  // 2.5
     CHECK(sw::copy_time(sw::bytes(5), 0) == sw::nanoseconds(0));
+  }
+
+  TEST_CASE("sizes below 0 are refused") {
+    CHECK_THROWS_WITH_AS(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(-1), sw::bytes(1)},
+                                            {sw::nanoseconds(0), sw::nanoseconds(10)}),
+                         doctest::Contains("size 0 is -1 bytes, expected none below 0"), sw::error);
+    sw::task_graph_builder b;
+    b.add_group({.id = 0, .size = 4});
+    b.add_table({});
+    CHECK_THROWS_WITH_AS(std::move(b).build(), doctest::Contains("has no times, expected one at least"), sw::error);
   }
 }
 

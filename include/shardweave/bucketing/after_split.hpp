@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/control.hpp>
@@ -22,11 +23,11 @@ namespace shardweave::inline v0 {
 /// partner left is recorded. So buckets that were made before the split are used after it. Complexity: O(V)
 [[nodiscard]] inline bucketing_result buckets_of_half(const graph_half& half, const bucketing_result& joint) {
   bucketing_result result;
+  const std::vector<bool> fit = fit_for_buckets(half.graph);  // the cut takes the waits of some away
   for (const bucket& b : joint.buckets) {
     std::vector<task_index> members;
     for (const task_index t : b.members)
-      if (const task_index here = half.task_of[t]; here != no_index && half.graph.is_collective(here))
-        members.push_back(here);
+      if (const task_index here = half.task_of[t]; here != no_index && fit[here]) members.push_back(here);
     if (members.size() == 1) result.decisions.push_back({.reason = decision_reason::alone, .subject = members.front()});
     if (members.size() < 2) continue;
     result.buckets.push_back(make_bucket(half.graph, std::move(members)));
@@ -51,12 +52,20 @@ struct after_split {
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const {
     const split_graph halves = split_phases(roles_before ? with_inferred_tags(g) : g);
     bucketing_result all;
+    const std::vector<bool> fit = fit_for_buckets(g);  // of the whole: what uses a collective may stand behind the cut
     for (const graph_half* half : {&halves.forward, &halves.backward}) {
       const auto joint = [&](task_index t) { return t == no_index ? t : half->joint[t]; };
       bucketing_result part = bucket_collectives(half->graph, policy, control);
       for (bucket& b : part.buckets) {
-        for (task_index& t : b.members) t = joint(t);
-        all.buckets.push_back(std::move(b));
+        std::vector<task_index> members;
+        for (const task_index t : b.members)
+          if (fit[joint(t)]) members.push_back(joint(t));
+        if (members.size() == 1)
+          all.decisions.push_back({.reason = decision_reason::alone, .subject = members.front()});
+        if (members.size() < 2) continue;
+        const bool coalesced = b.coalesced;
+        all.buckets.push_back(make_bucket(g, std::move(members)));
+        all.buckets.back().coalesced = coalesced;
       }
       for (decision d : part.decisions) {
         d.subject = joint(d.subject);

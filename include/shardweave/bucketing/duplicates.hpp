@@ -7,6 +7,7 @@
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -65,7 +66,13 @@ template <class Change>
     renamed(r.after);
     if (r.completes) r.completes = number[stands_for[*r.completes]];
     b.add_task(r);
-    if (!g.fused_durations().empty()) b.fused_durations.push_back(g.fused_durations()[t]);
+    if (g.fused_durations().empty()) continue;
+    const nanoseconds fused = g.fused_durations()[t];
+    const double factor = r.duration == g.duration(t) || g.duration(t) <= nanoseconds(0)
+                              ? 1
+                              : static_cast<double>(r.duration.count()) / static_cast<double>(g.duration(t).count());
+    b.fused_durations.push_back(factor == 1 ? fused
+                                            : nanoseconds(std::llround(factor * static_cast<double>(fused.count()))));
   }
   reduced_graph result{std::move(b).build(), {}};
   for (task_index t = 0; t < g.size(); ++t) result.task_of.push_back(number[stands_for[t]]);
@@ -88,12 +95,14 @@ template <class Change>
   for (task_index t = 0; t < g.size(); ++t) stands_for[t] = t;
   for (task_index t = 0; t < g.size(); ++t) {
     if (g.completes(t) == no_index || g.inputs(t).empty() || !g.after(t).empty()) continue;
+    // one that needs something else, too, stays
+    if (std::ranges::count(g.inputs(t), g.inputs(t).front()) != std::ranges::ssize(g.inputs(t))) continue;
     const task_index given = stands_for[g.inputs(t).front()];
     if (g.completes(given) == g.completes(t))
       stands_for[t] = given;
     else if (first_wait[given] == no_index)
       first_wait[given] = t;
-    else
+    else if (g.completes(first_wait[given]) == g.completes(t))
       stands_for[t] = first_wait[given];
   }
   const std::vector<task_index> listed = detail::those_that_stay(stands_for);
@@ -119,7 +128,8 @@ template <class Change>
   // the reduction of a wait, if neither has another user
   const auto reduction = [&](task_index w, task_index user) {
     const task_index c = g.completes(w);
-    if (c == no_index || !only_user(w, user) || !only_user(c, w) || g.inputs(c).size() != 1 || d.in(c).size() != 1)
+    if (c == no_index || !only_user(w, user) || !only_user(c, w) || d.in(w).size() != 1 || g.inputs(c).size() != 1 ||
+        d.in(c).size() != 1)
       return no_index;
     const collective_info i = g.collective(c);
     const bool reduces = (i.op == collective::reduce_scatter || i.op == collective::all_reduce) &&

@@ -25,7 +25,8 @@ class augmented_graph;
 ///
 /// Source: the greedy pre-bucketing of PyTorch's FSDP passes; here all buckets together stay acyclic at every step,
 /// refused collectives are reconsidered, and the gain of a merge is tested.
-/// Complexity: O(V + E) and one bounded search per collective and bucket tried.
+/// Complexity: O(V + E) and one bounded search per collective and bucket tried; where merging gains nothing, each
+/// collective prices all that follow it up to the cap.
 struct greedy {
   static constexpr std::string_view name = "greedy";
 

@@ -63,11 +63,11 @@ struct reprice_options {
     refuse(error_category::input, "computation that takes " + number_text(options.compute_scale) +
                                       " times as long, expected a finite factor, not negative");
   const auto scaled = [&](nanoseconds t) {
-    const double scaled = std::nearbyint(static_cast<double>(t.count()) * options.compute_scale);
-    if (!(std::abs(scaled) < 0x1p62))
+    const double time = std::nearbyint(static_cast<double>(t.count()) * options.compute_scale);
+    if (!(std::abs(time) < 0x1p62))
       refuse(error_category::input, "computation that takes " + number_text(options.compute_scale) +
                                         " times as long takes more nanoseconds than 64 bits can count");
-    return nanoseconds(static_cast<std::int64_t>(scaled));
+    return nanoseconds(static_cast<std::int64_t>(time));
   };
   std::vector<task_record> tasks;
   for (task_index t = 0; t < g.size(); ++t) tasks.push_back(g.record(t));

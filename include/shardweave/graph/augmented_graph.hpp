@@ -282,10 +282,9 @@ class augmented_graph {
   void move(std::vector<std::uint32_t>& found, std::uint32_t place, bool behind) {
     std::sort(found.begin(), found.end(), [&](auto a, auto b) { return at(label, a) < at(label, b); });
     if (behind) {
-      for (std::uint32_t where = place; const std::uint32_t s : found) {
-        unlink(s);
-        insert(s, where, true);
-        where = s;
+      for (std::size_t i = found.size(); i-- > 0;) {  // the last one first: each finds the rest of the gap
+        unlink(found[i]);
+        insert(found[i], place, true);
       }
     } else {
       for (const std::uint32_t s : found) {

@@ -108,6 +108,7 @@ auto benefit<Order>::best(const task_graph& g, const solve_control& control) con
     best.buckets.decisions.insert(best.buckets.decisions.end(), refused.begin(), refused.end());
     best.order.decisions.insert(best.order.decisions.begin(), refused.begin(), refused.end());
   }
+  if (memory) best.order.within_memory = best.price.excess == bytes(0);
   return best;
 }
 

@@ -18,7 +18,8 @@ namespace shardweave::inline v0 {
 
 /// Branch and bound over all orders, for graphs of some dozens of tasks. Starts with the order of `prefetch`; the
 /// statistic `proven` is 1 if no order with these buckets within the memory ends earlier than the one returned, 0 if
-/// `states` (or the control) ended the search before that was known.
+/// `states` (or the control) ended the search before that was known, the graph has more than 4,096 launches (it is then
+/// not searched), or something has to come after a member of a bucket alone, and could precede its launch.
 /// Complexity: exponential without a limit; memory grows with the states visited
 struct exact {
   static constexpr std::string_view name = "exact";

@@ -165,7 +165,10 @@ struct module_plan {
     }
     std::vector<std::uint32_t> place(units.size());
     for (std::uint32_t i = 0; i < units.size(); ++i) place[units.order()[i]] = i;
-    std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return place[a[0]] < place[b[0]]; });
+    const auto first = [&](const std::vector<std::uint32_t>& row) {
+      return place[*std::ranges::min_element(row, {}, [&](std::uint32_t u) { return place[u]; })];
+    };
+    std::ranges::sort(rows, {}, first);
     return rows;
   }
 };

@@ -88,6 +88,8 @@ schedule search<Start>::improve(const task_graph& g, schedule s, const solve_con
   const deadline clock(control);
   const storage_uses uses(g);
   s.after.clear();
+  std::erase_if(s.hides,
+                [&](const hiding_record& r) { return r.collective >= g.size() || !g.is_collective(r.collective); });
   const std::size_t runs_made = put_off(g, s, control, clock);
   detail::order_walk walk(g, uses, in_units(g, s), memory);
   detail::search_moves moves(g, walk);
@@ -136,7 +138,7 @@ schedule search<Start>::improve(const task_graph& g, schedule s, const solve_con
   }
   // a schedule with the same end but more launches is not taken
   if (!rebucket || !(price_of(g, s, memory) < price_of(g, found, memory))) s = std::move(found);
-  s.within_memory = walk.price().excess == bytes(0);
+  if (memory) s.within_memory = walk.price().excess == bytes(0);
   s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
   s.statistics.push_back({"changes_tried", static_cast<double>(tried)});
   s.statistics.push_back({"changes_kept", static_cast<double>(kept)});

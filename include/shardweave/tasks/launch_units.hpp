@@ -20,9 +20,10 @@ namespace shardweave::inline v0 {
 /// Complexity: O((V + E) log V) to build.
 class launch_units {
  public:
-  /// \pre g and buckets outlive this; members are collectives of g
-  /// \throws error (input) naming a task that is in two buckets or not there, a member that depends on another one of
-  ///         its bucket, a unit on a cycle, or a bucket that no duration table prices (`costs_of`)
+  /// \pre g and buckets outlive this
+  /// \throws error (input) naming a task that is in two buckets, not there or no collective, a bucket without members
+  ///         or on another channel than they, a member that depends on another one of its bucket, a unit on a cycle, or
+  ///         a bucket that no duration table prices (`costs_of`)
   launch_units(const task_graph& g, std::span<const bucket> buckets);
 
   [[nodiscard]] std::size_t size() const { return first_.size(); }

@@ -119,7 +119,8 @@ class half_writer {
 [[nodiscard]] inline split_graph split_phases(const task_graph& g) {
   const std::vector<task_tags> tags = inferred_tags(g);
   std::vector<bool> late(g.size());
-  for (const task_index t : stable_topological_order(g.dependencies())) {
+  const std::vector<task_index> order = stable_topological_order(g.dependencies());
+  for (const task_index t : order) {
     late[t] = tags[t].when == phase::backward || tags[t].when == phase::update;
     for (const auto& e : g.dependencies().in(t)) late[t] = late[t] || late[e.source];
   }
@@ -146,7 +147,7 @@ class half_writer {
   }
   std::array<std::vector<task_index>, 2> values;  // that the halves return
   task_index output = no_index;
-  for (task_index t = 0; t < g.size(); ++t) {
+  for (const task_index t : order) {  // what a task needs is written before it
     if (is_output(t)) {
       output = t;
       for (const task_index p : g.inputs(t)) values[late[p] ? 1 : 0].push_back(p);

@@ -146,7 +146,7 @@ class preserving_run {
       std::vector<std::uint32_t> members = {seed};
       bytes total = size_of(seed);
       std::size_t refusals = 0, seen_to = i + 1;
-      const std::size_t end = std::min(group.size(), i + 1 + options_.distance);
+      const std::size_t end = i + 1 + std::min(options_.distance, group.size() - i - 1);
       for (std::size_t k = i + 1; k < end && refusals < options_.patience; ++k) {
         const std::uint32_t c = group[k];
         const bytes size = size_of(c);
@@ -157,7 +157,7 @@ class preserving_run {
         if (taken[k]) continue;
         if (exposed_first && account_.distance(seed, c) > options_.nearby) continue;
         if (k >= seen_to) {
-          seen_to = std::min(end, k + 2 * options_.patience);
+          seen_to = k + std::min(end - k, 2 * std::min(options_.patience, end));
           relations_.look_around(members, std::span(group).subspan(k, seen_to - k));
         }
         if (try_add(members, c)) {

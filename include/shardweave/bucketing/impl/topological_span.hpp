@@ -6,7 +6,9 @@
 #include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/task_tags.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 /// \file
 /// Definition of `topological_span`.
@@ -15,6 +17,7 @@ namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE bytes saturation_size(std::int64_t ranks, std::int64_t per_node) {
   if (ranks < 2) return bytes(0);
+  ranks = std::min(ranks, std::int64_t{1} << 40);  // more than any machine has
   const bool inside = ranks <= per_node;
   const double bytes_per_us = inside ? 36e3 : 22e3, hop_us = inside ? 40 : 12, start_us = inside ? 10 : 30;
   const auto size =

@@ -11,6 +11,8 @@
 #include <shardweave/simulate/simulate.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -50,7 +52,8 @@ schedule best_known::searched(const task_graph& g, const solve_control& control,
   const bytes allowed = memory ? aim : std::max(aim, simulate(g, s, {.validate = false}).peak);
   const search<> by{.start = ours.order, .memory = allowed, .changes = changes, .runs = runs, .rebucket = true};
   solve_control rest = clock.rest();
-  rest.iterations = std::min(rest.iterations, runs + changes);  // counts with a time limit, too
+  rest.iterations = std::min(rest.iterations, runs + std::min(changes, std::numeric_limits<std::size_t>::max() -
+                                                                           runs));  // counts with a time limit, too
   s = by.improve(g, std::move(s), rest);
   s.statistics.insert(s.statistics.end(), ends.begin(), ends.end());
   return s;

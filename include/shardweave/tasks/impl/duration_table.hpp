@@ -22,6 +22,9 @@ SHARDWEAVE_INLINE duration_table::duration_table(collective op, std::uint32_t gr
   if (bytes_in_.empty() || bytes_in_.size() != time_.size())
     refuse(error_category::input, who + " has " + number_text(bytes_in_.size(), "size") + " and " +
                                       number_text(time_.size(), "time") + ", expected as many and at least one");
+  if (bytes_in_.front() < bytes(0))
+    refuse(error_category::input,
+           who + ": size 0 is " + std::to_string(bytes_in_.front().count()) + " bytes, expected none below 0");
   for (std::size_t i = 0; i < bytes_in_.size(); ++i) {
     if (i > 0 && bytes_in_[i] <= bytes_in_[i - 1])
       refuse(error_category::input, who + ": size " + std::to_string(i) + " is " +

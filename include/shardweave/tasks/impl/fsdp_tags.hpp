@@ -63,9 +63,9 @@ SHARDWEAVE_INLINE std::vector<bool> fsdp_tags(const task_graph& g) {
   std::vector<bool> stated(g.size()), by_role(g.size());
   bool any = false, any_role = false;
   for (task_index t = 0; t < g.size(); ++t) {
+    if (!g.is_collective(t)) continue;
     any = any || g.is_fsdp(t).has_value();
     stated[t] = g.is_fsdp(t).value_or(false);
-    if (!g.is_collective(t)) continue;
     any_role = any_role || g.role(t) != task_role::none;
     by_role[t] = (g.collective(t).op == collective::all_gather && g.role(t) == task_role::parameter) ||
                  (g.collective(t).op == collective::reduce_scatter && g.role(t) == task_role::gradient);

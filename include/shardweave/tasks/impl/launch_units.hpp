@@ -22,8 +22,16 @@ SHARDWEAVE_INLINE launch_units::launch_units(const task_graph& g, std::span<cons
         refuse(error_category::input, "bucket " + std::to_string(b) + " names task " + std::to_string(t) +
                                           (t >= g.size() ? ", but there are only " + std::to_string(g.size())
                                                          : ", which is in bucket " + std::to_string(bucket_of[t])));
+      if (!g.is_collective(t))
+        refuse(error_category::input, "bucket " + std::to_string(b) + ": " + g.label(t) + " is no collective");
       bucket_of[t] = b;
     }
+    if (buckets[b].members.empty())
+      refuse(error_category::input, "bucket " + std::to_string(b) + " has no members, expected one or more");
+    if (const std::uint32_t group = g.collective(buckets[b].members.front()).group; buckets[b].channel != group)
+      refuse(error_category::input, "bucket " + std::to_string(b) + " is on channel " +
+                                        std::to_string(buckets[b].channel) + ", expected that of its members, " +
+                                        std::to_string(group));
     costs_.push_back(costs_of(g, buckets[b]));
   }
   for (task_index t = 0; t < g.size(); ++t) {

@@ -78,10 +78,13 @@ SHARDWEAVE_INLINE void task_graph_builder::check_tables() const {
     if (g.storages_[s].size < bytes(0))
       wrong("storage " + std::to_string(s) + " has " + std::to_string(g.storages_[s].size.count()) +
             " bytes, expected none below 0");
-  for (const duration_table& t : g.tables_)
+  for (const duration_table& t : g.tables_) {
+    if (t.time().empty())
+      wrong("duration table of " + std::string(name_of(t.op())) + " has no times, expected one at least");
     if (t.group() >= g.groups_.size())
       wrong("duration table of " + std::string(name_of(t.op())) + " names group " + std::to_string(t.group()) +
             ", but there are only " + std::to_string(g.groups_.size()));
+  }
   if (!g.fused_.empty() && g.fused_.size() != g.size())
     wrong("there are " + std::to_string(g.fused_.size()) + " fused durations, expected one for each of " +
           std::to_string(g.size()) + " tasks");

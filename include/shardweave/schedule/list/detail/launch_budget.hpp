@@ -93,7 +93,7 @@ class launch_budget {
     const bool is_soon = needed_by <= oldest_compute + soon;
     const bytes in_flight = is_soon ? on_channel_[p_->units.channel(u)] : in_flight_;
     decision no{.subject = p_->units.first(u)};
-    if (needed_by > oldest_compute + limits_.compute_ahead) {
+    if (needed_by > oldest_compute && needed_by - oldest_compute > limits_.compute_ahead) {
       no.reason = decision_reason::distance_limit;
       no.found = static_cast<std::int64_t>(needed_by - oldest_compute);
       no.limit = static_cast<std::int64_t>(limits_.compute_ahead);

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/overlap/detail/overlap_facts.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
@@ -146,7 +147,7 @@ class exposure_account {
     nanoseconds least = w.lasts;
     for (const nanoseconds l : w.left)
       if (l >= nanoseconds(0)) least = std::min(least, l);
-    wasted_ += least;
+    wasted_ = std::min(wasted_ + least, nanoseconds(most_share));
   }
 
  private:

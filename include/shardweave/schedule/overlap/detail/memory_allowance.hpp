@@ -45,10 +45,8 @@ class memory_allowance {
     if (!settings.memory_increase && !settings.memory_ratio) return;
     bytes more;
     if (settings.memory_increase) more = *settings.memory_increase;
-    if (settings.memory_ratio)
-      more =
-          std::max(more, bytes(static_cast<std::int64_t>(*settings.memory_ratio * static_cast<double>(most.count()))));
-    allowed_ = most + more;
+    if (settings.memory_ratio) more = std::max(more, bytes(share_of(most.count(), *settings.memory_ratio)));
+    allowed_ = most + std::min(more, bytes(most_share));
   }
 
   [[nodiscard]] bool is_exceeded_by(bytes live) const { return allowed_ && live > *allowed_; }

@@ -105,8 +105,7 @@ class overlap_run {
     const nanoseconds takes = units_.is_collective(u) ? nanoseconds(0) : units_.costs(u).duration;
     const bool computes = g_.kind(units_.first(u)) == task_kind::compute;
     if (takes > nanoseconds(0) || computes) {
-      const nanoseconds available(
-          static_cast<std::int64_t>(settings_.compute_share * static_cast<double>(takes.count())));
+      const nanoseconds available(share_of(takes.count(), settings_.compute_share));
       overlap(u, available, no_index);
     }
     emit(u);

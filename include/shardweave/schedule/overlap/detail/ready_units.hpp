@@ -35,7 +35,17 @@ class ready_units {
         account_(&account),
         settings_(&settings),
         off_path_starts_(facts.key_count),
-        ready_bytes_(facts.key_count) {}
+        ready_bytes_(facts.key_count),
+        leads_(units.size()) {
+    // what a unit leads to is not launched before the unit is done: so this never changes
+    for (std::size_t i = facts.order.size(); i-- > 0;) {
+      const std::uint32_t u = facts.order[i];
+      const std::uint32_t user = only_end(units.graph().out(u), [](const auto& e) { return e.target; });
+      if (user == no_index || only_end(units.graph().in(user), [](const auto& e) { return e.source; }) == no_index)
+        continue;
+      leads_[u] = facts.is_start(user) || (!units.is_collective(user) && is_cheap(user) && leads_[user]);
+    }
+  }
 
   [[nodiscard]] bool empty() const { return on_path_.empty() && off_path_.empty(); }
 
@@ -53,7 +63,7 @@ class ready_units {
     int late = 0;
     if (facts_->is_wait(u))
       late = account_->is_exposed(facts_->start_of[u]) ? 1 : 0;
-    else if (leads_to_collective(u))
+    else if (leads_[u])
       late = -1;
     on_path_.emplace(facts_->need[u], late, facts_->rank[u], u);
   }
@@ -86,17 +96,6 @@ class ready_units {
   using on_path_entry = std::tuple<std::uint32_t, int, std::uint32_t, std::uint32_t>;  // need, late, rank, unit
   using off_path_entry = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;      // feeds no reduction, rank, unit
 
-  /// Whether a unit leads, one to one through cheap tasks, only to a collective that is not launched yet.
-  [[nodiscard]] bool leads_to_collective(std::uint32_t u) const {
-    for (;;) {
-      const std::uint32_t user = only_end(units_->graph().out(u), [](const auto& e) { return e.target; });
-      if (user == no_index || only_end(units_->graph().in(user), [](const auto& e) { return e.source; }) == no_index)
-        return false;
-      if (facts_->is_start(user) && !progress_->is_done(user)) return true;
-      if (units_->is_collective(user) || !is_cheap(user)) return false;
-      u = user;
-    }
-  }
   /// The unit at one end of all edges; no_index if they differ.
   template <class Edges, class End>
   [[nodiscard]] static std::uint32_t only_end(const Edges& edges, End end) {
@@ -157,6 +156,7 @@ class ready_units {
   std::set<off_path_entry> off_path_;
   std::vector<std::set<off_path_entry>> off_path_starts_;  // collectives off the path, by key
   std::vector<bytes> ready_bytes_;                         // of these, by key
+  std::vector<bool> leads_;                                // one to one through cheap tasks, only to a collective
   std::int64_t last_on_path_ = -1;                         // the largest rank that was taken
 };
 
