@@ -205,6 +205,23 @@ TEST_SUITE("unusual graphs") {
     CHECK(sw::merge_preserving_overlap(g, plain, far).buckets.size() == buckets);
     CHECK(sw::saturation_size(std::numeric_limits<std::int64_t>::max()) == sw::saturation_size(std::int64_t{1} << 40));
   }
+
+  TEST_CASE("halves keep what comes after, whichever way around it is listed") {
+    sw::task_graph_builder b;
+    b.add_task(work("late", 7, {1}));
+    b.add_task(work("early", 5));
+    b.add_task(input("tangents_1"));
+    b.add_task(work("second", 7, {4}));
+    b.add_task(work("first", 7, {2}));
+    b.add_task(output({0, 3}));
+    const sw::task_graph g = std::move(b).build();
+    const sw::split_graph halves = sw::split_phases(g);
+    CHECK(halves.forward.graph.inputs(halves.forward.task_of[0]).size() == 1);
+    CHECK(halves.backward.graph.inputs(halves.backward.task_of[3]).size() == 1);
+    for (const sw::graph_half* half : {&halves.forward, &halves.backward})
+      for (sw::task_index t = 0; t < half->graph.size(); ++t)
+        if (half->joint[t] != sw::no_index) CHECK(half->task_of[half->joint[t]] == t);
+  }
 }
 
 }  // namespace unusual_graphs_tests

@@ -121,6 +121,16 @@ TEST_SUITE("interference") {
     CHECK(model.collective_slowdown({sw::no_index, std::span(busy)}, 2) == 1);
     CHECK(model.collective_slowdown({2, std::span(busy)}, 0) == doctest::Approx(2 * model.model.collective_slowdown()));
   }
+
+  TEST_CASE("a slowdown that makes work longer than times may be is refused") {
+    const sw::task_graph g = three_tasks(0, 1000, 800);
+    struct slow {
+      [[nodiscard]] double compute_slowdown(const sw::running_work&) const { return 1e300; }
+      [[nodiscard]] double collective_slowdown(const sw::running_work&, std::size_t) const { return 1; }
+    };
+    CHECK(refusal_of([&] { static_cast<void>(sw::simulate(g, in_order_of(g), sw::machine<slow>({}, {}))); }) ==
+          "work that takes 1e+300 times as long takes more than 2^61 ns, what times are kept below");
+  }
 }
 
 }  // namespace interference_tests

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -108,6 +110,15 @@ TEST_SUITE("copy_time") {
     b.add_group({.id = 0, .size = 4});
     b.add_table({});
     CHECK_THROWS_WITH_AS(std::move(b).build(), doctest::Contains("has no times, expected one at least"), sw::error);
+  }
+
+  TEST_CASE("times beyond what 64 bits hold are the greatest that they do") {
+    const sw::duration_table t(sw::collective::all_gather, 0, {sw::bytes(0), sw::bytes(1)},
+                               {sw::nanoseconds(0), sw::nanoseconds(std::int64_t{1} << 40)});
+    CHECK(t(sw::bytes(1 << 20)) == sw::nanoseconds(std::int64_t{1} << 60));
+    constexpr sw::nanoseconds most(std::numeric_limits<std::int64_t>::max());
+    CHECK(t(sw::bytes(1 << 23)) == most);
+    CHECK(t(sw::bytes(std::int64_t{1} << 40)) == most);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/small_tasks.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -194,6 +195,55 @@ TEST_SUITE("pieces") {
     CHECK_THROWS_WITH_AS(static_cast<void>(sw::with_pieces(m.graph, cut, 2, time)),
                          "pieces: one of task 3 (c) and its wait task 4 (w) is cut, expected both or neither",
                          sw::error);
+  }
+
+  TEST_CASE("ways may be many and long") {
+    const auto passed_on = [](std::size_t diamonds, std::size_t views) {
+      sw::task_graph_builder b;
+      b.add_group({.id = 0, .size = 4});
+      b.add_task(small_tasks::gather("c", 10, {}, 10));
+      sw::task_index last = b.add_task(small_tasks::wait_for("w", 0));
+      for (std::size_t i = 0; i < diamonds; ++i) {
+        const sw::task_index left = b.add_task(small_tasks::work("l", 1, {last}));
+        const sw::task_index right = b.add_task(small_tasks::work("r", 1, {last}));
+        last = b.add_task(small_tasks::work("cat", 1, {left, right}));
+      }
+      for (std::size_t i = 0; i < views; ++i) last = b.add_task(small_tasks::work("v", 1, {last}));
+      b.add_task(small_tasks::work("product", 50, {last}));
+      const sw::task_graph g = std::move(b).build();
+      tasks how(g.size(), sw::piecewise::passes_on);
+      how.back() = sw::piecewise::product;
+      return sw::tasks_in_pieces(g, how, wishes(g.size(), 1)) == how;
+    };
+    CHECK(passed_on(64, 0));
+    CHECK(passed_on(0, 100'000));
+  }
+
+  TEST_CASE("all waits of a collective go in pieces, if one does") {
+    sw::task_graph_builder b;
+    b.add_group({.id = 0, .size = 4});
+    b.add_task(small_tasks::gather("c", 100, {}, 10));
+    for (int i = 0; i < 2; ++i) b.add_task(small_tasks::wait_for("w", 0));
+    b.add_task(small_tasks::work("product", 50, {1}));
+    b.add_task(small_tasks::work("other", 50, {2}));
+    const sw::task_graph g = std::move(b).build();
+    const tasks cut = sw::tasks_in_pieces(g, tasks{no, no, no, sw::piecewise::product, no}, wishes(g.size(), 1));
+    CHECK(cut[0] == sw::piecewise::passes_on);
+    CHECK(cut[1] == sw::piecewise::passes_on);
+    CHECK(cut[2] == sw::piecewise::passes_on);
+    CHECK_NOTHROW((void)sw::with_pieces(g, cut, 2, [](sw::task_index) { return sw::nanoseconds(30); }));
+  }
+
+  TEST_CASE("what only comes after a wait does not use it") {
+    sw::task_graph_builder b;
+    b.add_group({.id = 0, .size = 4});
+    b.add_task(small_tasks::gather("c", 10, {}, 10));
+    b.add_task(small_tasks::wait_for("w", 0));
+    sw::task_record product = small_tasks::work("product", 50);
+    product.after = {1};
+    b.add_task(product);
+    const sw::task_graph g = std::move(b).build();
+    CHECK(sw::tasks_in_pieces(g, tasks{no, no, sw::piecewise::product}, wishes(3, 1)) == tasks{no, no, no});
   }
 }
 

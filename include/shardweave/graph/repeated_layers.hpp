@@ -36,7 +36,7 @@ struct layer_options {
 /// \param content  equal for vertices that do the same by themselves
 /// \return  groups of two or more, ascending; the same for every numbering of the vertices
 /// \throws error naming a vertex on a cycle, or if `content` has another size than the graph
-/// Complexity: O((V + E) log V) for every kind of layer
+/// Complexity: O((V + E) log V) for every kind of layer, and for its cuts up to quadratic in the size of one layer
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> repeated_layers(const compressed_graph& g,
                                                                       std::span<const std::uint64_t> content,
                                                                       const layer_options& options = {});

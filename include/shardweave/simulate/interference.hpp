@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/contention.hpp>
 #include <shardweave/cost/shared_links.hpp>
@@ -111,7 +113,11 @@ class paced_work {
       slowdown_ = slowdown;
     }
     // a little less, so that rounding of what is left does not cost a nanosecond
-    return since_ + nanoseconds(static_cast<std::int64_t>(std::ceil(std::max(0.0, left_ * slowdown - 1e-6))));
+    const double rest = std::ceil(std::max(0.0, left_ * slowdown - 1e-6));
+    if (!(rest < 0x1p61))
+      refuse(error_category::input, "work that takes " + number_text(slowdown) +
+                                        " times as long takes more than 2^61 ns, what times are kept below");
+    return since_ + nanoseconds(static_cast<std::int64_t>(rest));
   }
 
  private:

@@ -29,7 +29,8 @@ __extension__ typedef __int128 wide_integer;
 }  // namespace detail
 
 /// Duration of one operation on one group by bytes in: constant below the first point, by the slope of the
-/// last segment beyond the last, but never below 0. Exact: rounded once, to the nearest nanosecond, ties to even.
+/// last segment beyond the last, but never below 0, nor above what 64 bits hold. Exact: rounded once, to the nearest
+/// nanosecond, ties to even.
 class duration_table {
  public:
   duration_table() = default;

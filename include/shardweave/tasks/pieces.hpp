@@ -31,7 +31,7 @@ enum class piecewise : std::uint8_t {
 /// \param wanted  by task: which collectives may be done in pieces
 /// \returns by task: `no` where it is left whole, else how it is done; collectives and waits pass on
 /// \throws error (input) if a list is not of the graph's tasks
-/// Complexity: O(V + E) and the tasks on the ways between
+/// Complexity: O(V + E), and for each collective the tasks on the ways to what feeds it
 [[nodiscard]] std::vector<piecewise> tasks_in_pieces(const task_graph& g, std::span<const piecewise> how,
                                                      std::span<const char> wanted);
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -76,7 +77,7 @@ namespace detail {
   using collective_key = std::tuple<collective, std::int64_t, std::int64_t>;
   struct found {
     std::vector<nanoseconds> durations = {};
-    bool used = false;
+    std::optional<nanoseconds> median = std::nullopt;  ///< once a task asked
   };
   std::map<call_key, found> calls;
   std::map<collective_key, found> collectives;
@@ -92,8 +93,8 @@ namespace detail {
       result.unmatched.push_back(t);
       return;
     }
-    at->second.used = true;
-    result.durations[t] = detail::lower_median(at->second.durations);
+    if (!at->second.median) at->second.median = detail::lower_median(at->second.durations);
+    result.durations[t] = *at->second.median;
     ++result.matched;
   };
   for (task_index t = 0; t < g.size(); ++t) {
@@ -112,7 +113,7 @@ namespace detail {
     }
   }
   for (const auto& [key, all] : calls)
-    if (!all.used && (result.unused.empty() || result.unused.back() != key.first))
+    if (!all.median && (result.unused.empty() || result.unused.back() != key.first))
       result.unused.emplace_back(key.first);
   return result;
 }

@@ -40,10 +40,16 @@ class half_writer {
  public:
   half_writer(const task_graph& g, const char* name) : g_(g), b_(task_graph_builder::like(g)) {
     half_.task_of.assign(g.size(), no_index);
+    is_saved_.assign(g.size(), false);
     b_.name += name;
     b_.memory_baseline.reset();
   }
 
+  /// Gives a task its number in the half: all are numbered before the first is added, in the order of adding.
+  void expect(task_index t, bool saved) {
+    half_.task_of[t] = expected_++;
+    is_saved_[t] = saved;
+  }
   [[nodiscard]] bool has(task_index t) const { return half_.task_of[t] != no_index; }
 
   /// What `t` gave before this half began, as an input of the half.
@@ -64,7 +70,7 @@ class half_writer {
     task_record r = g_.record(t);
     keep(r.inputs);
     keep(r.after);
-    if (r.completes && (!has(*r.completes) || !b_is_collective_[half_.task_of[*r.completes]])) r.completes.reset();
+    if (r.completes && (!has(*r.completes) || is_saved_[*r.completes])) r.completes.reset();
     if (r.completes) r.completes = half_.task_of[*r.completes];
     add(t, r);
   }
@@ -90,10 +96,8 @@ class half_writer {
     tasks = std::move(here);
   }
   void add(task_index t, const task_record& r) {
-    const task_index made = b_.add_task(r);
-    if (t != no_index) half_.task_of[t] = made;
+    b_.add_task(r);
     half_.joint.push_back(t);
-    b_is_collective_.push_back(r.kind == task_kind::collective);
     if (!g_.fused_durations().empty())
       b_.fused_durations.push_back(t == no_index || r.kind == task_kind::input ? nanoseconds()
                                                                                : g_.fused_durations()[t]);
@@ -102,7 +106,8 @@ class half_writer {
   const task_graph& g_;
   task_graph_builder b_;
   graph_half half_;
-  std::vector<bool> b_is_collective_;
+  task_index expected_ = 0;
+  std::vector<bool> is_saved_;
 };
 
 }  // namespace detail
@@ -119,8 +124,7 @@ class half_writer {
 [[nodiscard]] inline split_graph split_phases(const task_graph& g) {
   const std::vector<task_tags> tags = inferred_tags(g);
   std::vector<bool> late(g.size());
-  const std::vector<task_index> order = stable_topological_order(g.dependencies());
-  for (const task_index t : order) {
+  for (const task_index t : stable_topological_order(g.dependencies())) {
     late[t] = tags[t].when == phase::backward || tags[t].when == phase::update;
     for (const auto& e : g.dependencies().in(t)) late[t] = late[t] || late[e.source];
   }
@@ -139,23 +143,26 @@ class half_writer {
     }
 
   detail::half_writer forward(g, " forward"), backward(g, " backward");
-  for (task_index t = 0; t < g.size(); ++t) {
-    const bool is_input = g.kind(t) == task_kind::input;
-    if (!late[t] && used_late[t] && (!is_output(t))) backward.add_saved(t);
-    if (late[t] && is_input) backward.add_task(t);
-    if (!late[t] && is_input && (used_early[t] || returned[t] || !used_late[t])) forward.add_task(t);
-  }
   std::array<std::vector<task_index>, 2> values;  // that the halves return
   task_index output = no_index;
-  for (const task_index t : order) {  // what a task needs is written before it
-    if (is_output(t)) {
-      output = t;
-      for (const task_index p : g.inputs(t)) values[late[p] ? 1 : 0].push_back(p);
-      continue;
-    }
-    if (g.kind(t) == task_kind::input) continue;
-    (late[t] ? backward : forward).add_task(t);
+  for (task_index t = 0; t < g.size(); ++t) {
+    if (!is_output(t)) continue;
+    output = t;
+    for (const task_index p : g.inputs(t)) values[late[p] ? 1 : 0].push_back(p);
   }
+  const auto each = [&](const auto& saved, const auto& task) {
+    for (task_index t = 0; t < g.size(); ++t) {
+      const bool is_input = g.kind(t) == task_kind::input;
+      if (!late[t] && used_late[t] && !is_output(t)) saved(backward, t);
+      if (late[t] && is_input) task(backward, t);
+      if (!late[t] && is_input && (used_early[t] || returned[t] || !used_late[t])) task(forward, t);
+    }
+    for (task_index t = 0; t < g.size(); ++t)
+      if (!is_output(t) && g.kind(t) != task_kind::input) task(late[t] ? backward : forward, t);
+  };
+  each([](auto& half, task_index t) { half.expect(t, true); }, [](auto& half, task_index t) { half.expect(t, false); });
+  if (output != no_index) backward.expect(output, false);
+  each([](auto& half, task_index t) { half.add_saved(t); }, [](auto& half, task_index t) { half.add_task(t); });
   for (task_index t = 0; t < g.size(); ++t)
     if (!late[t] && used_late[t] && !returned[t] && !is_output(t) && g.kind(t) != task_kind::input)
       values[0].push_back(t);

@@ -53,11 +53,15 @@ class layer_shift {
   /// In the order in which they were found, which does not depend on how vertices are numbered.
   [[nodiscard]] chains found() const {
     chains result{{}, std::vector<std::uint32_t>(g_.vertex_count(), nobody), std::vector<std::uint32_t>(next_.size())};
+    std::vector<bool> goes_round(next_.size());
     for (const vertex v : linked_) {
-      if (result.of[v] != nobody) continue;
+      if (result.of[v] != nobody || goes_round[v]) continue;
       vertex first = v;
       while (previous_[first] != nobody && previous_[first] != v) first = previous_[first];
-      if (previous_[first] == v) continue;  // a circle has no first layer
+      if (previous_[first] == v) {  // a circle has no first layer
+        for (vertex at = v; !goes_round[at]; at = next_[at]) goes_round[at] = true;
+        continue;
+      }
       const auto number = static_cast<std::uint32_t>(result.members.size());
       std::vector<vertex>& members = result.members.emplace_back();
       for (vertex at = first; at != nobody; at = next_[at]) {

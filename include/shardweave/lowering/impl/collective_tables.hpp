@@ -44,7 +44,9 @@ SHARDWEAVE_INLINE std::vector<duration_table> collective_tables(std::span<const 
   std::vector<duration_table> tables;
   for (auto& [key, u] : uses) {
     const auto& [group, op] = key;
-    const double limit = static_cast<double>(std::max(options.table_limit.count(), u.total));
+    // no buffer of a group has 2^60 bytes or more
+    const std::int64_t most = (std::int64_t{1} << 60) / shapes[group].ranks();
+    const double limit = static_cast<double>(std::max(std::min(options.table_limit.count(), most), u.total));
     for (const std::int64_t size : table_sizes(options, limit)) u.sizes.insert(size);
     std::vector<bytes> sizes;
     std::vector<nanoseconds> times;

@@ -24,7 +24,7 @@ namespace detail {
 class kernel_fusion {
  public:
   kernel_fusion(const task_graph& g, std::span<const std::uint32_t> module_of)
-      : g_(g), module_of_(module_of), level_(g.size()), parent_(g.size()) {
+      : g_(g), module_of_(module_of), level_(g.size()), parent_(g.size()), real_(g.size()) {
     for (task_index t = 0; t < g.size(); ++t) parent_[t] = t;
   }
 
@@ -66,12 +66,9 @@ class kernel_fusion {
     return op != "copy" && op != "quantize" && op != "embedding" && op != "embedding_backward";
   }
   /// The task that made a value, followed through views.
-  [[nodiscard]] task_index real(task_index t) const {
-    while (g_.kind(t) == task_kind::view && !g_.inputs(t).empty()) t = g_.inputs(t).front();
-    return t;
-  }
+  [[nodiscard]] task_index real(task_index t) const { return real_[t]; }
   [[nodiscard]] task_index kernel_of(task_index t) const {
-    while (parent_[t] != t) t = parent_[t];
+    while (parent_[t] != t) t = parent_[t] = parent_[parent_[t]];
     return t;
   }
   [[nodiscard]] bool inside(task_index p, task_index kernel) const {
@@ -90,6 +87,7 @@ class kernel_fusion {
         const bool passes = kind == task_kind::view || kind == task_kind::input || fuses(e.source);
         level_[t] = std::max(level_[t], level_[e.source] + (passes ? 0U : 1U));
       }
+      real_[t] = g_.kind(t) == task_kind::view && !g_.inputs(t).empty() ? real_[g_.inputs(t).front()] : t;
       if (!fuses(t)) continue;
       for (const task_index p : g_.inputs(t)) {
         const task_index source = real(p);
@@ -104,7 +102,8 @@ class kernel_fusion {
   [[nodiscard]] std::vector<char> seen_outside() const {
     std::vector<char> leaves(g_.size(), 1);
     for (task_index t = 0; t < g_.size(); ++t)
-      if (fuses(t)) leaves[t] = g_.dependencies().out(t).empty() ? 1 : 0;
+      for (const task_index p : g_.inputs(t))
+        if (fuses(p)) leaves[p] = 0;
     for (task_index t = 0; t < g_.size(); ++t) {
       if (g_.kind(t) == task_kind::view) continue;
       for (const task_index p : g_.inputs(t)) {
@@ -128,7 +127,8 @@ class kernel_fusion {
   const task_graph& g_;
   std::span<const std::uint32_t> module_of_;
   std::vector<std::uint32_t> level_;
-  std::vector<task_index> parent_;
+  mutable std::vector<task_index> parent_;  ///< towards the first task of its kernel; ways get shorter as they are gone
+  std::vector<task_index> real_;
 };
 
 }  // namespace detail

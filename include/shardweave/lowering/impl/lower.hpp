@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,10 +90,22 @@ class lowering_pass {
 
   /// The results of an operation; for the backward phase, those of its repetition, if it is regathered.
   [[nodiscard]] const std::vector<piece>& results_of(std::uint32_t v, phase wanted) {
-    const bool again = options_.regather_parameters && wanted == phase::backward &&
-                       graph_.operations[v].when == phase::forward && sources_[v] == source::moved_parameter;
-    if (!again) return results_[v];
-    if (again_[v].empty()) lower(v, wanted, {.operation = v, .again = true});
+    const auto is_again = [&](std::uint32_t u) {
+      return options_.regather_parameters && wanted == phase::backward && graph_.operations[u].when == phase::forward &&
+             sources_[u] == source::moved_parameter;
+    };
+    if (!is_again(v)) return results_[v];
+    if (again_[v].empty()) {
+      // what it needs first, without recursion: chains may be long
+      std::set<std::uint32_t> missing{v};
+      for (std::vector<std::uint32_t> open{v}; !open.empty();) {
+        const std::uint32_t u = open.back();
+        open.pop_back();
+        for (const std::uint32_t p : graph_.operations[u].inputs)
+          if (is_again(p) && again_[p].empty() && missing.insert(p).second) open.push_back(p);
+      }
+      for (const std::uint32_t u : missing) lower(u, wanted, {.operation = u, .again = true});
+    }
     return again_[v];
   }
 

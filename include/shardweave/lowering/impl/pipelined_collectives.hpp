@@ -3,6 +3,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/cost/compute_profile.hpp>
+#include <shardweave/graph/stable_order.hpp>
 #include <shardweave/lowering/pipelined_collectives.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/rules.hpp>
@@ -14,6 +15,7 @@
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -69,6 +71,24 @@ class piece_prices {
   unsigned pieces_;
 };
 
+/// Whether a task leads one to one to the output.
+[[nodiscard]] inline std::vector<char> returned_alone(const task_graph& g) {
+  std::vector<char> is_returned(g.size());
+  const std::vector<task_index> order = stable_topological_order(g.dependencies());
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const auto users = g.dependencies().out(order[i]);
+    is_returned[order[i]] =
+        !users.empty() && std::ranges::all_of(users,
+                                              [&](const auto& e) {
+                                                return g.kind(e.target) == task_kind::output ||
+                                                       (g.inputs(e.target).size() == 1 && is_returned[e.target] != 0);
+                                              })
+            ? 1
+            : 0;
+  }
+  return is_returned;
+}
+
 }  // namespace detail
 
 SHARDWEAVE_INLINE pipelined_graph with_pipelined_collectives(const lowered_graph& g, const spmd_cost_model& model,
@@ -80,12 +100,15 @@ SHARDWEAVE_INLINE pipelined_graph with_pipelined_collectives(const lowered_graph
                                       std::to_string(tasks.size()));
   std::vector<piecewise> how(tasks.size(), piecewise::no);
   std::vector<char> may(tasks.size());
+  const std::vector<char> is_returned =
+      detail::returned_alone(tasks);  // in the backward phase: gradients of parameters
   for (task_index t = 0; t < tasks.size(); ++t) {
     const task_origin& from = g.origin[t];
     const operation& op = model.operations().operations[from.operation];
     if (tasks.kind(t) == task_kind::collective) {
       const collective what = tasks.collective(t).op;
-      const bool is_of_parameters = tasks.role(t) == task_role::parameter || tasks.is_fsdp(t).value_or(false);
+      const bool is_of_parameters = tasks.role(t) == task_role::parameter || tasks.is_fsdp(t).value_or(false) ||
+                                    (op.when == phase::backward && is_returned[t] != 0);
       may[t] = !is_of_parameters && is_mergeable(what) && (wanted.empty() || wanted[t] != 0) ? 1 : 0;
     } else if (from.is_redistribution() || tasks.kind(t) == task_kind::view) {
       how[t] = piecewise::passes_on;

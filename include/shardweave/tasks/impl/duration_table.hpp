@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -47,7 +49,8 @@ SHARDWEAVE_INLINE nanoseconds duration_table::operator()(bytes size) const {
   const detail::wide_integer rise = (time_[right] - time_[left]).count();
   const detail::wide_integer scaled =
       detail::wide_integer(time_[left].count()) * width + rise * (size - bytes_in_[left]).count();
-  return nanoseconds(detail::divide_to_even(std::max<detail::wide_integer>(scaled, 0), width));
+  const detail::wide_integer most = detail::wide_integer(std::numeric_limits<std::int64_t>::max()) * width;
+  return nanoseconds(detail::divide_to_even(std::clamp<detail::wide_integer>(scaled, 0, most), width));
 }
 
 }  // namespace shardweave::inline v0

@@ -3,6 +3,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/graph/stable_order.hpp>
 #include <shardweave/tasks/pieces.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
@@ -22,6 +23,7 @@ SHARDWEAVE_INLINE std::vector<piecewise> tasks_in_pieces(const task_graph& g, st
                                       " tasks are told of, the graph has " + std::to_string(g.size()));
   std::vector<piecewise> cut(g.size(), piecewise::no);
   std::vector<task_index> way;
+  std::vector<char> is_passed(g.size());  // what passes on, and whose users were looked at
   // what lies between, once a product is met
   const auto keep = [&](std::size_t length) {
     for (std::size_t i = 0; i < length; ++i) cut[way[i]] = how[way[i]];
@@ -41,23 +43,40 @@ SHARDWEAVE_INLINE std::vector<piecewise> tasks_in_pieces(const task_graph& g, st
     }
     return false;
   };
-  const auto uses = [&](const auto& self, task_index from) -> bool {
-    bool any = false;
-    for (const auto& e : g.dependencies().out(from)) {
-      const task_index t = e.target;
-      const task_kind kind = g.kind(t);
-      if (how[t] == piecewise::no || kind == task_kind::collective || kind == task_kind::wait) continue;
-      if (how[t] == piecewise::passes_on && !self(self, t)) continue;
-      cut[t] = how[t];
-      any = true;
-    }
-    return any;
+  const auto takes_pieces = [&](task_index t) {
+    return how[t] != piecewise::no && g.kind(t) != task_kind::collective && g.kind(t) != task_kind::wait;
   };
+  // whether a product or sum uses a result, perhaps through what passes it on
+  std::vector<char> is_used(g.size());
+  const std::vector<task_index> order = stable_topological_order(g.dependencies());
+  for (std::size_t i = order.size(); i-- > 0;)
+    if (const task_index t = order[i]; takes_pieces(t) && (how[t] != piecewise::passes_on || is_used[t] != 0))
+      for (const task_index p : g.inputs(t)) is_used[p] = 1;
+  const auto cut_users = [&](task_index wait) {
+    way.assign(1, wait);
+    while (!way.empty()) {
+      const task_index from = way.back();
+      way.pop_back();
+      for (const auto& e : g.dependencies().out(from)) {
+        const task_index t = e.target;
+        if (!takes_pieces(t) || std::ranges::find(g.inputs(t), from) == g.inputs(t).end()) continue;
+        if (how[t] == piecewise::passes_on && (is_used[t] == 0 || is_passed[t] != 0)) continue;
+        cut[t] = how[t];
+        if (how[t] != piecewise::passes_on) continue;
+        is_passed[t] = 1;
+        way.push_back(t);
+      }
+    }
+  };
+  std::vector<char> goes(g.size());  // by collective: whether it goes in pieces
   for (task_index w = 0; w < g.size(); ++w) {
-    if (g.kind(w) != task_kind::wait || g.completes(w) == no_index || wanted[g.completes(w)] == 0) continue;
-    const bool is_fed = feeds(g.completes(w)), is_used = uses(uses, w);
-    if (is_fed || is_used) cut[w] = cut[g.completes(w)] = piecewise::passes_on;
+    const task_index c = g.kind(w) == task_kind::wait ? g.completes(w) : no_index;
+    if (c == no_index || wanted[c] == 0) continue;
+    if (feeds(c) || is_used[w] != 0) goes[c] = 1;
+    if (is_used[w] != 0) cut_users(w);
   }
+  for (task_index w = 0; w < g.size(); ++w)
+    if (const task_index c = g.completes(w); c != no_index && goes[c] != 0) cut[w] = cut[c] = piecewise::passes_on;
   return cut;
 }
 
