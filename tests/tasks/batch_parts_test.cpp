@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/small_tasks.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -255,6 +256,22 @@ TEST_SUITE("batch parts") {
       }
     use.resize(1);
     CHECK_THROWS_AS(static_cast<void>(in(2)), sw::error);
+  }
+
+  TEST_CASE("a collective whose wait is of a part is, too") {
+    sw::task_graph_builder b;
+    b.add_group({.id = 0, .size = 4});
+    b.add_task({.name = "x", .op = "input", .kind = sw::task_kind::input});
+    b.add_task(small_tasks::gather("c", 10, {}, 10));
+    b.add_task(small_tasks::work("user", 5, {1}));
+    sw::task_record w = small_tasks::wait_for("w", 1);
+    w.inputs.push_back(0);
+    b.add_task(w);
+    const sw::task_graph g = std::move(b).build();
+    const std::vector<char> of_batch{1, 0, 0, 0}, additive(4);
+    const auto use = sw::uses_of_parts(g, of_batch, additive);
+    CHECK(use == std::vector<sw::part_use>(4, sw::part_use::of_part));
+    CHECK_NOTHROW((void)sw::with_batch_parts(g, use, 2, [](sw::bytes) { return sw::nanoseconds(1); }));
   }
 }
 

@@ -21,7 +21,8 @@ namespace shardweave::inline v0 {
 /// \param compute    the time of moving data
 /// \param module_of  by task: its module, such as an operator of a framework that is one kernel (a norm). Only tasks of
 ///                   one module are fused, and tasks of `no_index` with none; empty: all tasks are of one module
-/// \pre the graph's order is topological; `module_of` is empty or has an entry for each task
+/// \pre the graph's order is topological; `module_of` is empty or has an entry for each task, and no way leads from a
+///      module through another one back to it
 /// Source: fusion regions of PyTorch Inductor (element-wise operations and reductions, as long as no cycle closes).
 /// Complexity: O(V + E), nearly
 [[nodiscard]] task_graph with_fused_kernels(const task_graph& g, const compute_profile& compute,

@@ -21,16 +21,16 @@ enum class part_use : std::uint8_t {
 };
 
 /// Which tasks are done once. A task is `of_part` if it is an input of the batch, or if one of its inputs or the
-/// collective that it completes is `of_part`; `after` does not count. It is `of_sum` instead if it is additive, its
-/// role is `gradient`, and it has users, all of them `of_sum`; a wait only together with its collective. The `output`
-/// is `of_sum`. All other tasks are `shared`.
-/// \pre the graph's order is topological
+/// collective that it completes is `of_part`, and so is a collective whose wait is; `after` does not count. It is
+/// `of_sum` instead if it is additive, its role is `gradient`, and it has users, all of them `of_sum`; a wait only
+/// together with its collective. The `output` is `of_sum`. All other tasks are `shared`. \pre the graph's order is
+/// topological
 ///
 /// \param of_batch  by task: of inputs, whether each part has its own
 /// \param additive  by task: whether it gives of a sum of arguments the sum of its results: transfers, copies, views
 /// \returns by task
 /// \throws error (input) if a list is not of the graph's tasks
-/// Complexity: O(V + E)
+/// Complexity: O(V + E); where a wait is of a part and its collective by itself is not, again from there
 [[nodiscard]] std::vector<part_use> uses_of_parts(const task_graph& g, std::span<const char> of_batch,
                                                   std::span<const char> additive);
 

@@ -27,11 +27,19 @@ SHARDWEAVE_INLINE std::vector<part_use> uses_of_parts(const task_graph& g, std::
   for (task_index t = 0; t < g.size(); ++t) {
     const auto look_at = [&](task_index p) {
       if (use[p] == part_use::of_part) use[t] = part_use::of_part;
-      users[p].push_back(t);
     };
     if (g.kind(t) == task_kind::input && of_batch[t] != 0) use[t] = part_use::of_part;
     for (const task_index p : g.inputs(t)) look_at(p);
-    if (g.completes(t) != no_index) look_at(g.completes(t));
+    const task_index c = g.completes(t);
+    if (c == no_index) continue;
+    look_at(c);
+    if (use[t] == use[c]) continue;
+    use[c] = part_use::of_part;  // what its wait needs besides is of a part
+    t = c;                       // what stands behind it is looked at again
+  }
+  for (task_index t = 0; t < g.size(); ++t) {
+    for (const task_index p : g.inputs(t)) users[p].push_back(t);
+    if (g.completes(t) != no_index) users[g.completes(t)].push_back(t);
     if (g.kind(t) == task_kind::output) use[t] = part_use::of_sum;
   }
   const auto gives_to_sums_alone = [&](task_index t, task_index but) {
