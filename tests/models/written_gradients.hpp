@@ -31,16 +31,16 @@ using sw::dtype;
 using sw::shape_vector;
 
 inline std::string next_name(const builder& b) { return "x" + std::to_string(b.so_far().operations.size()); }
-value real(builder& b, shape_vector shape) { return b.parameter(next_name(b), {std::move(shape), dtype::f32}); }
+inline value real(builder& b, shape_vector shape) { return b.parameter(next_name(b), {std::move(shape), dtype::f32}); }
 /// Drawn below 4.
-value whole(builder& b, shape_vector shape) { return b.input(next_name(b), {std::move(shape), dtype::i64}); }
-value complex(builder& b, shape_vector shape) {
+inline value whole(builder& b, shape_vector shape) { return b.input(next_name(b), {std::move(shape), dtype::i64}); }
+inline value complex(builder& b, shape_vector shape) {
   shape.push_back(2);
   return b.view_as_complex(real(b, std::move(shape)));
 }
-value positive(builder& b, shape_vector shape) { return b.add_scalar(real(b, std::move(shape)), 2); }
+inline value positive(builder& b, shape_vector shape) { return b.add_scalar(real(b, std::move(shape)), 2); }
 /// An operator that the builder has no call for, whose first result is like its first input.
-value applied(builder& b, const char* op, const std::vector<value>& in, std::vector<sw::tensor> more = {}) {
+inline value applied(builder& b, const char* op, const std::vector<value>& in, std::vector<sw::tensor> more = {}) {
   more.insert(more.begin(), b.of_value(in[0]));
   return b.apply(op, in, std::move(more), {.scalar = 1e-2});
 }
@@ -96,16 +96,16 @@ inline value with_weight(builder& b, const char* op, std::size_t saved, bool bia
   if (bias) in.push_back(real(b, {4}));
   return b.getitem(applied(b, op, in, std::vector<sw::tensor>(saved, {{2, 3}, dtype::f32})), 0);
 }
-value product(builder& b, const char* equation, const std::vector<shape_vector>& shapes) {
+inline value product(builder& b, const char* equation, const std::vector<shape_vector>& shapes) {
   std::vector<value> in;
   for (const shape_vector& shape : shapes) in.push_back(real(b, shape));
   return b.einsum(equation, in);
 }
-value pair_of(builder& b, value (builder::*op)(value, value), shape_vector x, shape_vector y) {
+inline value pair_of(builder& b, value (builder::*op)(value, value), shape_vector x, shape_vector y) {
   const value first = real(b, std::move(x));
   return (b.*op)(first, real(b, std::move(y)));
 }
-value chosen(builder& b, const char* op) {
+inline value chosen(builder& b, const char* op) {
   const value x = real(b, {3, 5});
   return b.getitem(b.apply(op, {x}, {{{3, 5}}, {{3, 5}, dtype::i64}}, {.dims = {1}}), 0);
 }
@@ -115,7 +115,7 @@ inline std::vector<std::string> names_of(const sw::computation& graph) {
   for (const sw::operation& op : graph.operations) names.push_back(op.name);
   return names;
 }
-std::string refusal(builder b, const sw::joint_options& options = {}) {
+inline std::string refusal(builder b, const sw::joint_options& options = {}) {
   return shardweave_test::refusal_of([&] { return sw::joint_graph(std::move(b), options); });
 }
 
