@@ -12,8 +12,11 @@
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <doctest/doctest.h>
+#include <support/scale.hpp>
 #include <support/small_tasks.hpp>
+#include <support/untidy_tasks.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -221,6 +224,41 @@ TEST_SUITE("unusual graphs") {
     for (const sw::graph_half* half : {&halves.forward, &halves.backward})
       for (sw::task_index t = 0; t < half->graph.size(); ++t)
         if (half->joint[t] != sw::no_index) CHECK(half->task_of[half->joint[t]] == t);
+  }
+
+  TEST_CASE("graphs that no writer would write keep their dependencies, and get buckets that can be launched") {
+    std::size_t buckets = 0, gone = 0;
+    for (std::uint64_t seed = 0; seed < (shardweave_test::is_small_scale ? 200U : 5000U); ++seed) {
+      CAPTURE(seed);
+      const sw::task_graph g = untidy_tasks(seed, {.blocks = 5 + seed % 20});
+      const sw::greedy any{.fsdp_only = false, .needs_gain = false};
+      const sw::split_graph halves = sw::split_phases(g);
+      const sw::bucketing_result joint = any(g);
+      for (const sw::graph_half* half : {&halves.forward, &halves.backward}) {
+        const auto ways = ways_in(half->graph);
+        for (const auto& e : g.dependencies().all_edges()) {
+          const sw::task_index from = half->task_of[e.source], to = half->task_of[e.target];
+          if (from == sw::no_index || to == sw::no_index) continue;
+          const sw::task_kind kind = half->graph.kind(to);
+          if (kind == sw::task_kind::input || kind == sw::task_kind::output) continue;  // met before, or only returned
+          const bool is_done = half->graph.kind(from) == sw::task_kind::input && g.completes(e.target) == e.source;
+          CHECK((ways[from][to] || is_done));  // a wait completes nothing that is done before its half
+        }
+        const sw::bucketing_result here = sw::buckets_of_half(*half, joint);
+        CHECK_NOTHROW(sw::validate_schedule(half->graph, sw::in_order{}(half->graph, here)));
+      }
+      for (const bool before : {false, true}) {
+        const sw::bucketing_result made = sw::after_split<sw::greedy>{.policy = any, .roles_before = before}(g);
+        CHECK_NOTHROW(sw::validate_schedule(g, sw::in_order{}(g, made)));
+        buckets += made.buckets.size();
+      }
+      const sw::reduced_graph fewer = sw::without_repeated_waits(g);
+      const auto ways = ways_in(fewer.graph);
+      for (const auto& e : g.dependencies().all_edges()) CHECK(ways[fewer.task_of[e.source]][fewer.task_of[e.target]]);
+      gone += g.size() - fewer.graph.size();
+    }
+    CHECK(buckets > 0);
+    CHECK(gone > 0);
   }
 }
 

@@ -1,4 +1,5 @@
 #include <shardweave/bucketing/bucket_key.hpp>
+#include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/best_known.hpp>
 #include <shardweave/schedule/exact.hpp>
@@ -12,8 +13,11 @@
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <doctest/doctest.h>
+#include <support/scale.hpp>
 #include <support/small_tasks.hpp>
+#include <support/untidy_tasks.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -149,6 +153,29 @@ TEST_SUITE("unusual settings") {
     sw::bucket elsewhere = sw::make_bucket(g, {0, 2});
     elsewhere.channel = 99999;
     expect(elsewhere, "bucket 0 is on channel 99999, expected that of its members, 0");
+  }
+
+  TEST_CASE("graphs that no writer would write get orders that can be launched, and end no earlier than their bound") {
+    std::size_t buckets = 0, met = 0;
+    for (std::uint64_t seed = 0; seed < (shardweave_test::is_small_scale ? 150U : 3000U); ++seed) {
+      CAPTURE(seed);
+      const sw::task_graph g = untidy_tasks(seed, {.blocks = 3 + seed % 15});
+      const sw::bucketing_result made = sw::greedy{.fsdp_only = false, .needs_gain = false}(g);
+      buckets += made.buckets.size();
+      const auto bound = sw::makespan_bound(g, made.buckets).value();
+      sw::nanoseconds least(std::numeric_limits<std::int64_t>::max());
+      for (const sw::schedule& s : {sw::in_order{}(g, made), sw::prefetch{}(g, made), sw::overlap_scheduler{}(g, made),
+                                    sw::search<>{.changes = 50}(g, made), sw::exact{.states = 2000}(g, made)}) {
+        CHECK_NOTHROW(sw::validate_schedule(g, s));
+        const sw::nanoseconds end = sw::simulate(g, s).end_to_end;
+        least = std::min(least, end);
+        CHECK(end >= bound);
+        if (statistic(s, "proven") == 1) CHECK(end == least);
+      }
+      met += least == bound ? 1U : 0U;
+    }
+    CHECK(buckets > 0);
+    CHECK(met > 0);
   }
 }
 

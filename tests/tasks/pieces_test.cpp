@@ -11,7 +11,9 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 #include <support/small_tasks.hpp>
+#include <support/untidy_tasks.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -244,6 +246,33 @@ TEST_SUITE("pieces") {
     b.add_task(product);
     const sw::task_graph g = std::move(b).build();
     CHECK(sw::tasks_in_pieces(g, tasks{no, no, sw::piecewise::product}, wishes(3, 1)) == tasks{no, no, no});
+  }
+
+  TEST_CASE("what is said to go in pieces can be cut, in graphs that no writer would write") {
+    std::size_t in_pieces = 0;
+    for (std::uint64_t seed = 0; seed < (shardweave_test::is_small_scale ? 300U : 5000U); ++seed) {
+      CAPTURE(seed);
+      const sw::task_graph g = untidy_tasks(seed, {.blocks = 3 + seed % 15});
+      sw::random_source random(seed);
+      tasks how(g.size(), no);
+      wishes wanted(g.size());
+      for (sw::task_index t = 0; t < g.size(); ++t) {
+        wanted[t] = random.chance(0.7) ? 1 : 0;
+        if (g.kind(t) == sw::task_kind::input || g.kind(t) == sw::task_kind::output) continue;
+        how[t] = random.chance(0.4)   ? sw::piecewise::passes_on
+                 : random.chance(0.5) ? sw::piecewise::product
+                 : random.chance(0.3) ? sw::piecewise::sum
+                                      : no;
+      }
+      const tasks cut = sw::tasks_in_pieces(g, how, wanted);
+      CHECK_NOTHROW((void)sw::with_pieces(g, cut, 2, [](sw::task_index) { return sw::nanoseconds(3); }));
+      for (sw::task_index t = 0; t < g.size(); ++t) {
+        if (!g.is_collective(t)) continue;
+        CHECK((cut[t] == no || wanted[t] != 0));
+        in_pieces += cut[t] == no ? 0U : 1U;
+      }
+    }
+    CHECK(in_pieces > 0);
   }
 }
 
