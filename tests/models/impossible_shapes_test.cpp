@@ -5,6 +5,7 @@
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
 #include <doctest/doctest.h>
+#include <support/two_devices.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -14,12 +15,6 @@
 namespace sw = shardweave;
 
 namespace impossible_shapes_tests {
-namespace {
-sw::spmd_cost_model on_two(sw::computation c) {
-  const auto d = sw::find_device("h100");
-  return sw::spmd_cost_model(std::move(c), sw::device_mesh({2}), sw::roofline{d}, sw::alpha_beta(d));
-}
-}  // namespace
 
 TEST_SUITE("impossible_shapes") {
   TEST_CASE("shapes that cannot be are refused") {
@@ -50,8 +45,8 @@ TEST_SUITE("impossible_shapes") {
     c.operations.push_back({"", "add", sw::phase::forward, sw::role::none, {1, 2}, v});
     c.operations.push_back({"", "add", sw::phase::forward, sw::role::none, {2, 3}, v});
     c.results = {4};
-    CHECK_NOTHROW(on_two(c));
-    CHECK_NOTHROW(on_two(sw::insert_aliases(c)));
+    CHECK_NOTHROW(shardweave_test::on_two_devices(c));
+    CHECK_NOTHROW(shardweave_test::on_two_devices(sw::insert_aliases(c)));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <doctest/doctest.h>
+#include <support/two_devices.hpp>
 
 #include <cmath>
 #include <string>
@@ -16,12 +17,6 @@ namespace sw = shardweave;
 using sw::sharding;
 
 namespace refused_operations_tests {
-namespace {
-sw::spmd_cost_model on_two(sw::computation c) {
-  const auto d = sw::find_device("h100");
-  return sw::spmd_cost_model(std::move(c), sw::device_mesh({2}), sw::roofline{d}, sw::alpha_beta(d));
-}
-}  // namespace
 
 TEST_SUITE("refused_operations") {
   TEST_CASE("where a source does not fit the value and the mesh there is no way") {
@@ -50,7 +45,7 @@ TEST_SUITE("refused_operations") {
       for (const sw::tensor& x : each.in) in.push_back(b.input("x" + std::to_string(i++), x));
       b.result(b.apply(each.op, in, each.out, {.dims = {0}}));
       const sw::computation graph = b.finish();
-      CHECK_THROWS_WITH_AS(on_two(graph), doctest::Contains("operation '"), sw::error);
+      CHECK_THROWS_WITH_AS(shardweave_test::on_two_devices(graph), doctest::Contains("operation '"), sw::error);
     }
   }
   TEST_CASE("a result that is none is refused by name") {
@@ -58,7 +53,7 @@ TEST_SUITE("refused_operations") {
     b.result(b.apply("relu", {b.input("x", {{4, 4}})}, {{{4, 4}}}));
     sw::computation c = b.finish();
     c.results.push_back(static_cast<std::uint32_t>(c.operations.size() - 1));  // "results", the last one, gives nothing
-    CHECK_THROWS_WITH_AS(on_two(std::move(c)),
+    CHECK_THROWS_WITH_AS(shardweave_test::on_two_devices(std::move(c)),
                          "results names operation 'results', which has none, expected one that has", sw::error);
   }
   TEST_CASE("a parameter without elements takes no memory") {
@@ -68,7 +63,7 @@ TEST_SUITE("refused_operations") {
     const auto e = b.parameter("e", {{0}});
     b.result(b.einsum("ab,bc->ac", {x, w}));
     b.result(b.neg(e));
-    const auto m = on_two(b.finish());
+    const auto m = shardweave_test::on_two_devices(b.finish());
     CHECK(sw::parameter_budget(m, 0.5, sw::parameter_unit::ratio).high == 0.5);
     for (const auto& f : sw::training_constraints(m).fixed) CHECK(!f.allowed.empty());
   }

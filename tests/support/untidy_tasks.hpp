@@ -12,6 +12,15 @@
 #include <utility>
 #include <vector>
 
+/// A task that names others by their new numbers.
+inline shardweave::task_record renumbered(shardweave::task_record r,
+                                          const std::vector<shardweave::task_index>& number) {
+  for (auto* list : {&r.inputs, &r.after})
+    for (shardweave::task_index& p : *list) p = number[p];
+  if (r.completes) r.completes = number[*r.completes];
+  return r;
+}
+
 /// The same tasks, listed in any order.
 /// \param number  by task: its number in the new graph
 inline shardweave::task_graph renumbered(const shardweave::task_graph& g,
@@ -19,10 +28,7 @@ inline shardweave::task_graph renumbered(const shardweave::task_graph& g,
   namespace sw = shardweave;
   std::vector<sw::task_record> records(g.size());
   for (sw::task_index t = 0; t < g.size(); ++t) {
-    sw::task_record r = g.record(t);
-    for (auto* list : {&r.inputs, &r.after})
-      for (sw::task_index& p : *list) p = number[p];
-    if (r.completes) r.completes = number[*r.completes];
+    sw::task_record r = renumbered(g.record(t), number);
     records[number[t]] = std::move(r);
   }
   sw::task_graph_builder b = sw::task_graph_builder::like(g);
@@ -39,10 +45,7 @@ inline shardweave::task_graph untidy_tasks(std::uint64_t seed, const random_task
   sw::task_graph_builder b = sw::task_graph_builder::like(tidy);
   std::vector<sw::task_index> number(tidy.size());
   for (sw::task_index t = 0; t < tidy.size(); ++t) {
-    sw::task_record r = tidy.record(t);
-    for (auto* list : {&r.inputs, &r.after})
-      for (sw::task_index& p : *list) p = number[p];
-    if (r.completes) r.completes = number[*r.completes];
+    sw::task_record r = renumbered(tidy.record(t), number);
     if (r.kind == sw::task_kind::input && random.chance(0.3)) r.name = "tangents_" + r.name;
     if (r.kind != sw::task_kind::input && t > 0 && random.chance(0.1)) r.after.push_back(number[random.below(t)]);
     if (r.kind == sw::task_kind::wait) {

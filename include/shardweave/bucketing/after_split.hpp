@@ -19,6 +19,17 @@
 
 namespace shardweave::inline v0 {
 
+namespace detail {
+/// Adds the bucket of the members that are left of one; records a collective that is left alone.
+inline void add_what_is_left(const task_graph& g, std::vector<task_index> members, bool coalesced,
+                             bucketing_result& to) {
+  if (members.size() == 1) to.decisions.push_back({.reason = decision_reason::alone, .subject = members.front()});
+  if (members.size() < 2) return;
+  to.buckets.push_back(make_bucket(g, std::move(members)));
+  to.buckets.back().coalesced = coalesced;
+}
+}  // namespace detail
+
 /// The buckets of a joint graph restricted to one of its halves, in the numbers of the half; a collective without a
 /// partner left is recorded. So buckets that were made before the split are used after it. Complexity: O(V)
 [[nodiscard]] inline bucketing_result buckets_of_half(const graph_half& half, const bucketing_result& joint) {
@@ -28,10 +39,7 @@ namespace shardweave::inline v0 {
     std::vector<task_index> members;
     for (const task_index t : b.members)
       if (const task_index here = half.task_of[t]; here != no_index && fit[here]) members.push_back(here);
-    if (members.size() == 1) result.decisions.push_back({.reason = decision_reason::alone, .subject = members.front()});
-    if (members.size() < 2) continue;
-    result.buckets.push_back(make_bucket(half.graph, std::move(members)));
-    result.buckets.back().coalesced = b.coalesced;
+    detail::add_what_is_left(half.graph, std::move(members), b.coalesced, result);
   }
   return result;
 }
@@ -56,16 +64,11 @@ struct after_split {
     for (const graph_half* half : {&halves.forward, &halves.backward}) {
       const auto joint = [&](task_index t) { return t == no_index ? t : half->joint[t]; };
       bucketing_result part = bucket_collectives(half->graph, policy, control);
-      for (bucket& b : part.buckets) {
+      for (const bucket& b : part.buckets) {
         std::vector<task_index> members;
         for (const task_index t : b.members)
           if (fit[joint(t)]) members.push_back(joint(t));
-        if (members.size() == 1)
-          all.decisions.push_back({.reason = decision_reason::alone, .subject = members.front()});
-        if (members.size() < 2) continue;
-        const bool coalesced = b.coalesced;
-        all.buckets.push_back(make_bucket(g, std::move(members)));
-        all.buckets.back().coalesced = coalesced;
+        detail::add_what_is_left(g, std::move(members), b.coalesced, all);
       }
       for (decision d : part.decisions) {
         d.subject = joint(d.subject);

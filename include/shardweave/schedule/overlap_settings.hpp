@@ -2,9 +2,7 @@
 
 #include <shardweave/core/units.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -50,15 +48,5 @@ struct overlap_settings {
   /// Tells element-wise operators: a chain of views and of these that leads only to a collective is taken first.
   bool (*is_elementwise)(std::string_view op) = &is_elementwise_op;
 };
-
-namespace detail {
-inline constexpr std::int64_t most_share = std::int64_t{1} << 61;
-
-/// A share of a number that is not negative: at most 2^61, at least 0, and 0 for what is no number.
-[[nodiscard]] inline std::int64_t share_of(std::int64_t number, double share) {
-  return static_cast<std::int64_t>(
-      std::min(static_cast<double>(most_share), std::max(0.0, share * static_cast<double>(number))));
-}
-}  // namespace detail
 
 }  // namespace shardweave::inline v0

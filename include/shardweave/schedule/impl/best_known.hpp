@@ -52,8 +52,9 @@ schedule best_known::searched(const task_graph& g, const solve_control& control,
   const bytes allowed = memory ? aim : std::max(aim, simulate(g, s, {.validate = false}).peak);
   const search<> by{.start = ours.order, .memory = allowed, .changes = changes, .runs = runs, .rebucket = true};
   solve_control rest = clock.rest();
-  rest.iterations = std::min(rest.iterations, runs + std::min(changes, std::numeric_limits<std::size_t>::max() -
-                                                                           runs));  // counts with a time limit, too
+  constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+  // counts with a time limit, too
+  rest.iterations = std::min(rest.iterations, changes < unlimited - runs ? runs + changes : unlimited);
   s = by.improve(g, std::move(s), rest);
   s.statistics.insert(s.statistics.end(), ends.begin(), ends.end());
   return s;

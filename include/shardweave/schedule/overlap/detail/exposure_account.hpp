@@ -2,7 +2,7 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/overlap/detail/overlap_facts.hpp>
-#include <shardweave/schedule/overlap_settings.hpp>
+#include <shardweave/schedule/overlap/detail/share_of.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>

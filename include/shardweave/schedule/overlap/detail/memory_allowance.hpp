@@ -4,6 +4,7 @@
 #include <shardweave/schedule/detail/memory_profile.hpp>
 #include <shardweave/schedule/detail/unit_memory.hpp>
 #include <shardweave/schedule/overlap/detail/overlap_facts.hpp>
+#include <shardweave/schedule/overlap/detail/share_of.hpp>
 #include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/task_graph.hpp>

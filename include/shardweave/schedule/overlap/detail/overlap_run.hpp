@@ -9,6 +9,7 @@
 #include <shardweave/schedule/overlap/detail/memory_allowance.hpp>
 #include <shardweave/schedule/overlap/detail/overlap_facts.hpp>
 #include <shardweave/schedule/overlap/detail/ready_units.hpp>
+#include <shardweave/schedule/overlap/detail/share_of.hpp>
 #include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
