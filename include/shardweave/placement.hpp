@@ -5,6 +5,7 @@
 #include <shardweave/placement/class_costs.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/compile_costs.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/cost_model.hpp>
@@ -14,6 +15,7 @@
 #include <shardweave/placement/diff.hpp>
 #include <shardweave/placement/dynamic_program.hpp>
 #include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/evaluation.hpp>
 #include <shardweave/placement/exact_elimination.hpp>
 #include <shardweave/placement/explain.hpp>
 #include <shardweave/placement/knapsack_room.hpp>

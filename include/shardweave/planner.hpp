@@ -1,10 +1,10 @@
 #pragma once
 
 #include <shardweave/core/attempt.hpp>
-#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/compile_costs.hpp>
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/describe.hpp>
-#include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/evaluation.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <concepts>
@@ -55,7 +55,7 @@ class planned {
       stated.windows = windows_;
       auto shared = std::make_shared<const placement_description<cost_type>>(std::move(stated));
       if constexpr (overlap_cost_model<CostModel, Graph>) {
-        problem_.emplace(compile<cost_type>(std::move(shared), limit.rest()));
+        problem_.emplace(compile(std::move(shared), limit.rest()));  // of <shardweave/placement/compile.hpp>
       } else {  // of no model that `counting` takes: nothing is saved
         problem_.emplace(compile_costs<cost_type>(std::move(shared), limit.rest()));
       }
@@ -81,6 +81,9 @@ class planned {
 ///     const auto quick = p.solve();
 ///     const auto sure = p.with(exhaustive{}).solve({.seconds = 10});  // the same compiled problem
 ///
+/// A model that says what hides (`overlap_cost_model`) needs <shardweave/placement/compile.hpp> beside this header:
+/// what counts savings is read only where something is saved.
+///
 /// The graph is held by reference, model, policy and constraints by value. A copy, and what `with` returns,
 /// share the compiled problem. Several threads may use one planner.
 template <class Graph, class CostModel, class Solver = default_solver>
@@ -93,6 +96,10 @@ class planner {
                 "floating-point type or std::int64_t), and const members strategy_count(vertex), vertex_cost(vertex, "
                 "strategy) and edge_cost(edge, producer_strategy, "
                 "consumer_strategy) that return it (shardweave::cost_model).");
+  static_assert(!overlap_cost_model<CostModel, Graph> ||
+                    detail::defined<savings_terms<typename detail::cost_of<CostModel>::type>>,
+                "The cost model of a planner says what hides (member hides), so that savings can be counted: include "
+                "<shardweave/placement/compile.hpp>, which counts them.");
   static_assert(detail::defined<Solver>,
                 "The solver of a planner is only declared: the default one is defined in "
                 "<shardweave/solve/auto_solver.hpp>.");

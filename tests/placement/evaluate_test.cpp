@@ -159,32 +159,6 @@ TEST_SUITE("evaluate") {
     CHECK(sw::evaluate(d, sw::assignment{0, 1}).is_feasible());
     CHECK_FALSE(sw::evaluate(d, sw::assignment{0, 2}).is_feasible());
   }
-
-  TEST_CASE("a problem made from a compact one is judged by itself") {
-    sw::compact_builder<double> builder;
-    const std::vector<double> a{1, 2}, b{3, 4};
-    builder.add_constant(100);
-    builder.add_variable(a);
-    builder.add_variable(b);
-    builder.add_edge(0, 1,
-                     std::make_shared<const sw::cost_table<double>>(
-                         sw::cost_table<double>::from_entries(2, 2, std::vector<double>{0, infinity, 10, 20})));
-    builder.add_row({0, 3, 0, 0});
-    builder.add_segment(0, {0, 1, {1, 1}});
-    builder.add_segment(1, {0, 1, {2, 9}});
-    const sw::placement_problem<double> p(builder.build());
-    CHECK(sw::evaluate(p, sw::assignment{0, 0}).objective == 104);
-    CHECK(sw::evaluate(p, sw::assignment{0, 0}).is_feasible());
-    CHECK(sw::evaluate(p, sw::assignment{1, 0}).parts == sw::cost_parts<double>{105, 10, 0});
-    CHECK(sw::evaluate(p, sw::assignment{0, 1}).violations ==
-          strings{"a forbidden pair of labels is used", "a row's limit is broken"});
-    CHECK(sw::evaluate(p, sw::assignment{1, 1}).violations == strings{"a row's limit is broken"});
-    small::check_refused(
-        [&] {
-          return sw::evaluate(p, sw::assignment{0, 2});
-        },
-        sw::error_category::input, "the assignment does not give one of its labels to each of 2 variables");
-  }
 }
 
 }  // namespace evaluate_tests

@@ -1,6 +1,7 @@
 #include "support/user_graph.hpp"
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/overlap/window.hpp>
+#include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/planner.hpp>
 #include <shardweave/solve/auto_solver.hpp>

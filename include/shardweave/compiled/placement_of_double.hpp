@@ -18,8 +18,8 @@ template evaluation<double> evaluate(const placement_description<double>&, std::
 template evaluation<double> evaluate(const placement_problem<double>&, std::span<const strategy>);
 template std::vector<hidden_part<double>> hidden_parts(const placement_description<double>&, std::span<const strategy>);
 template placement_problem<double> compile(std::shared_ptr<const placement_description<double>>, const solve_control&);
-template placement_problem<double> detail::compile_costs(std::shared_ptr<const placement_description<double>>,
-                                                         const solve_control&);
+template placement_problem<double> compile_costs(std::shared_ptr<const placement_description<double>>,
+                                                 const solve_control&);
 template placement_problem<double> placement_problem<double>::with_savings(savings_terms<double>) const;
 template savings_layout layout_of(const placement_description<double>&);
 template certificate_verdict<double> check_certificate(const placement_description<double>&,

@@ -21,8 +21,8 @@ template std::vector<hidden_part<std::int64_t>> hidden_parts(const placement_des
                                                              std::span<const strategy>);
 template placement_problem<std::int64_t> compile(std::shared_ptr<const placement_description<std::int64_t>>,
                                                  const solve_control&);
-template placement_problem<std::int64_t> detail::compile_costs(
-    std::shared_ptr<const placement_description<std::int64_t>>, const solve_control&);
+template placement_problem<std::int64_t> compile_costs(std::shared_ptr<const placement_description<std::int64_t>>,
+                                                       const solve_control&);
 template placement_problem<std::int64_t> placement_problem<std::int64_t>::with_savings(
     savings_terms<std::int64_t>) const;
 template savings_layout layout_of(const placement_description<std::int64_t>&);

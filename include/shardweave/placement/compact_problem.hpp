@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/interning.hpp>
 #include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/cost_table.hpp>
 
@@ -8,7 +9,6 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -185,10 +185,9 @@ class compact_builder {
       for (strategy b = 0; b < table->columns(); ++b)
         add_unary(second, b, table->class_cost(0, table->column_class(b)));
     } else {
-      const auto [at, fresh] =
-          table_number_.try_emplace(table.get(), static_cast<std::uint32_t>(problem_.tables_.size()));
-      if (fresh) problem_.tables_.push_back(std::move(table));
-      problem_.edges_.push_back({first, second, at->second});
+      const std::uint32_t number = table_number_(table.get());
+      if (number == problem_.tables_.size()) problem_.tables_.push_back(std::move(table));
+      problem_.edges_.push_back({first, second, number});
     }
   }
   std::uint32_t add_row(const usage_row& row) {
@@ -210,9 +209,8 @@ class compact_builder {
   /// \pre every row that a segment covers was added
   [[nodiscard]] compact_problem<Cost> build() {
     auto& p = problem_;
-    std::sort(p.edges_.begin(), p.edges_.end(), [](const compact_edge& a, const compact_edge& b) {
-      return std::pair(a.first, a.second) < std::pair(b.first, b.second);
-    });
+    sort_edges(&compact_edge::second);
+    sort_edges(&compact_edge::first);
     std::vector<std::size_t> degree(p.size() + 1);
     for (const compact_edge& e : p.edges_) {
       ++degree[e.first + 1];
@@ -242,9 +240,19 @@ class compact_builder {
   }
 
  private:
+  /// Sorts the edges by an end; those with the same one stay in their order.
+  void sort_edges(std::uint32_t compact_edge::*end) {
+    std::vector<std::size_t> place(problem_.size() + 1);
+    for (const compact_edge& e : problem_.edges_) ++place[e.*end + 1];
+    for (std::size_t x = 0; x < problem_.size(); ++x) place[x + 1] += place[x];
+    std::vector<compact_edge> sorted(problem_.edges_.size());
+    for (const compact_edge& e : problem_.edges_) sorted[place[e.*end]++] = e;
+    problem_.edges_ = std::move(sorted);
+  }
+
   compact_problem<Cost> problem_;
   std::vector<std::vector<usage_segment>> segments_;
-  std::map<const cost_table<Cost>*, std::uint32_t> table_number_;
+  interner<const cost_table<Cost>*> table_number_;
 };
 
 }  // namespace shardweave::inline v0

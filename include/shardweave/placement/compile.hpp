@@ -1,8 +1,10 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
+#include <shardweave/placement/compile_costs.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/problem.hpp>
+#include <shardweave/placement/savings_terms.hpp>
 
 #include <memory>
 #include <utility>
@@ -31,14 +33,6 @@ template <cost_value Cost>
                                               const solve_control& control = {}) {
   return compile(std::make_shared<const placement_description<Cost>>(std::move(description)), control);
 }
-
-namespace detail {
-/// The same for a description that counts no savings; savings are not compiled.
-/// \pre `counted` is off
-template <cost_value Cost>
-[[nodiscard]] placement_problem<Cost> compile_costs(std::shared_ptr<const placement_description<Cost>> description,
-                                                    const solve_control& control);
-}  // namespace detail
 
 }  // namespace shardweave::inline v0
 

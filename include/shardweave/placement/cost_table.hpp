@@ -41,8 +41,8 @@ class cost_table {
     std::vector<std::uint32_t> row_class(rows), column_class(columns);
     std::iota(row_class.begin(), row_class.end(), 0U);
     std::iota(column_class.begin(), column_class.end(), 0U);
-    return from_classes(std::move(row_class), std::move(column_class), rows, columns,
-                        [&](std::size_t i, std::size_t j) { return entries[i * columns + j]; });
+    return merged(std::move(row_class), std::move(column_class), rows, columns,
+                  padded(rows, columns, [&](std::size_t i, std::size_t j) { return entries[i * columns + j]; }));
   }
 
   /// The same from entries with few distinct values: those, in any order and each once, and the number of each entry.
@@ -164,8 +164,7 @@ class cost_table {
     std::vector<std::uint32_t> row_class(rows.size()), column_class(columns.size());
     std::transform(rows.begin(), rows.end(), row_class.begin(), [&](strategy a) { return row_class_[a]; });
     std::transform(columns.begin(), columns.end(), column_class.begin(), [&](strategy b) { return column_class_[b]; });
-    cost_table result = from_classes(std::move(row_class), std::move(column_class), row_classes_, column_classes_,
-                                     [&](std::size_t i, std::size_t j) { return class_cost(i, j); });
+    cost_table result = with_classes(std::move(row_class), std::move(column_class));
     if (!is_packed()) result.share_costs(*this);  // if no class was removed
     return result;
   }
@@ -177,8 +176,7 @@ class cost_table {
     std::vector<std::uint32_t> column_class(column_class_.size(), column_class_[columns.front()]);
     for (const strategy a : rows) row_class[a] = row_class_[a];
     for (const strategy b : columns) column_class[b] = column_class_[b];
-    return from_classes(std::move(row_class), std::move(column_class), row_classes_, column_classes_,
-                        [&](std::size_t i, std::size_t j) { return class_cost(i, j); });
+    return with_classes(std::move(row_class), std::move(column_class));
   }
 
   /// `count` times every cost.
@@ -247,6 +245,13 @@ class cost_table {
         column_classes_(column_classes),
         stride_(padded_size(column_classes)),
         costs_(std::move(costs)) {}
+
+  /// The same class costs for other strategies.
+  [[nodiscard]] cost_table with_classes(std::vector<std::uint32_t> row_class,
+                                        std::vector<std::uint32_t> column_class) const {
+    return from_classes(std::move(row_class), std::move(column_class), row_classes_, column_classes_,
+                        [this](std::size_t i, std::size_t j) { return class_cost(i, j); });
+  }
 
   template <class ClassCost>
   static std::vector<Cost> padded(std::size_t rows, std::size_t columns, ClassCost cost) {

@@ -1,37 +1,16 @@
 #pragma once
 
-#include <shardweave/placement/problem.hpp>
+#include <shardweave/placement/evaluation.hpp>
+#include <shardweave/placement/savings_terms.hpp>
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 /// \file
-/// Costs and violated constraints of an assignment, by the problem as stated.
+/// Costs and violated constraints of an assignment, by the problem as stated, savings included.
 
 namespace shardweave::inline v0 {
-
-/// The largest usage of a budget.
-struct budget_use {
-  std::string name;
-  double used = 0;  ///< at the time of largest usage
-  double low = 0;
-  double high = 0;
-  std::int64_t time = 0;
-};
-
-/// The evaluation of an assignment.
-template <cost_value Cost>
-struct evaluation {
-  Cost objective{};          ///< parts less savings; `forbidden` if a forbidden strategy or pair is used
-  cost_parts<Cost> parts;    ///< finite parts only
-  Cost savings{};            ///< communication that computation hides
-  std::vector<Cost> hidden;  ///< per edge: its communication that is hidden; empty if savings do not count
-  std::vector<budget_use> budgets;
-  std::vector<std::string> violations;  ///< broken constraints by name, with what was found
-  [[nodiscard]] bool is_feasible() const { return violations.empty(); }
-};
 
 /// Evaluates an assignment by the stated costs, summed in the order in which they are stated, and lists every violated
 /// constraint.
@@ -55,11 +34,6 @@ struct hidden_part {
 template <cost_value Cost>
 [[nodiscard]] std::vector<hidden_part<Cost>> hidden_parts(const placement_description<Cost>& d,
                                                           std::span<const strategy> choice);
-
-/// The same by the description of a compiled problem. A problem without one is its own description: its unary costs are
-/// computation, its tables communication.
-template <cost_value Cost>
-[[nodiscard]] evaluation<Cost> evaluate(const placement_problem<Cost>& problem, std::span<const strategy> choice);
 
 }  // namespace shardweave::inline v0
 

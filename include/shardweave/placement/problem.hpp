@@ -2,7 +2,6 @@
 
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/description.hpp>
-#include <shardweave/placement/savings_terms.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +19,8 @@ namespace shardweave::inline v0 {
 
 template <cost_value Cost>
 struct evaluation;
+template <cost_value Cost>
+struct savings_terms;
 
 /// A compact problem, with the mapping to the stated vertices and strategies.
 ///
@@ -64,11 +65,14 @@ class placement_problem {
   }
   /// The savings of a labeling.
   /// \pre `savings()` is not null
-  [[nodiscard]] Cost saved(std::span<const strategy> labels) const { return measure_(*savings_, labels); }
+  [[nodiscard]] Cost saved(std::span<const strategy> labels) const { return counting_->measure(*savings_, labels); }
+  /// An upper bound on the savings of any labeling (`savings_terms::most`).
+  /// \pre `savings()` is not null
+  [[nodiscard]] Cost most_saved() const { return counting_->most(*savings_); }
   /// Computes the savings of an assignment by the description: a part of `evaluate`.
   /// \pre `description()` is not null, and has the strategies of `choice`
   void evaluate_savings(std::span<const strategy> choice, evaluation<Cost>& result) const {
-    if (evaluate_ != nullptr) evaluate_(*description_, choice, result);
+    if (counting_ != nullptr) counting_->evaluate(*description_, choice, result);
   }
   /// The problem as stated, or null for one that was made from a compact problem.
   [[nodiscard]] const placement_description<Cost>* description() const { return description_.get(); }
@@ -96,7 +100,7 @@ class placement_problem {
   [[nodiscard]] placement_problem with_savings_of(const placement_problem& whole,
                                                   const std::vector<std::vector<strategy>>& kept,
                                                   std::span<const std::uint32_t> inner) const {
-    return whole.savings_ == nullptr ? *this : whole.restrict_(*this, *whole.savings_, kept, inner);
+    return whole.savings_ == nullptr ? *this : whole.counting_->restrict(*this, *whole.savings_, kept, inner);
   }
 
   /// The same problem without savings, description included: what `compile` makes of a description that counts none.
@@ -104,8 +108,7 @@ class placement_problem {
   [[nodiscard]] placement_problem without_savings() const {
     placement_problem plain = *this;
     plain.savings_ = nullptr;
-    plain.evaluate_ = nullptr;
-    plain.restrict_ = nullptr;
+    plain.counting_ = nullptr;
     if (description_ != nullptr && description_->counted != savings_form::off) {
       auto stated = std::make_shared<placement_description<Cost>>(*description_);
       stated->counted = savings_form::off;
@@ -147,6 +150,14 @@ class placement_problem {
   }
 
  private:
+  /// What counts savings: hosts whose problems have none do not even read it.
+  struct savings_functions {
+    Cost (*measure)(const savings_terms<Cost>&, std::span<const strategy>);
+    Cost (*most)(const savings_terms<Cost>&);
+    void (*evaluate)(const placement_description<Cost>&, std::span<const strategy>, evaluation<Cost>&);
+    placement_problem (*restrict)(const placement_problem&, const savings_terms<Cost>&,
+                                  const std::vector<std::vector<strategy>>&, std::span<const std::uint32_t>);
+  };
   struct origin {
     std::vector<std::uint32_t> variable_of;
     label_names strategies;
@@ -157,10 +168,7 @@ class placement_problem {
   };
   std::shared_ptr<const compact_problem<Cost>> compact_;
   std::shared_ptr<const savings_terms<Cost>> savings_;
-  Cost (*measure_)(const savings_terms<Cost>&, std::span<const strategy>) = nullptr;
-  void (*evaluate_)(const placement_description<Cost>&, std::span<const strategy>, evaluation<Cost>&) = nullptr;
-  placement_problem (*restrict_)(const placement_problem&, const savings_terms<Cost>&,
-                                 const std::vector<std::vector<strategy>>&, std::span<const std::uint32_t>) = nullptr;
+  const savings_functions* counting_ = nullptr;
   std::shared_ptr<const placement_description<Cost>> description_;
   std::shared_ptr<const origin> origin_;
 };

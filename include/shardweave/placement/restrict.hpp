@@ -3,10 +3,11 @@
 #include <shardweave/core/interning.hpp>
 #include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/constraints.hpp>
-#include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/evaluation.hpp>
 #include <shardweave/placement/problem.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -14,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -175,9 +175,8 @@ class restriction {
 
   void add_edges(compact_builder<Cost>& builder, const std::vector<std::vector<strategy>>& kept,
                  const std::vector<std::uint32_t>& inner) const {
-    using key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
     interner<std::vector<strategy>, sequence_hash> lists;
-    std::map<key, std::shared_ptr<const cost_table<Cost>>> selected;
+    std::map<std::array<std::uint32_t, 3>, std::shared_ptr<const cost_table<Cost>>> selected;
     for (const compact_edge& e : p_->edges()) {
       const cost_table<Cost>& t = p_->table(e);
       const auto &rows = kept[e.first], &columns = kept[e.second];

@@ -202,11 +202,10 @@ class stated_form {
     const std::vector<budget>& budgets = stated_->constraints.budgets;
     const detail::budget_rows all = detail::rows_of(budgets);
     std::vector<std::vector<use>> result(size());
-    for (std::size_t b = 0; b < budgets.size(); ++b)
-      for (const detail::row_range& range : all.ranges[b]) {
-        const budget_term& term = budgets[b].terms[range.term];
-        result[unknown_of_[term.vertex]].push_back({&term, range.begin, range.end});
-      }
+    for (const detail::row_range& range : all.ranges) {
+      const budget_term& term = budgets[range.budget].terms[range.term];
+      result[unknown_of_[term.vertex]].push_back({&term, range.begin, range.end});
+    }
     return result;
   }
   /// Per unknown and strategy its usage of a budget at a time; empty if it has none.

@@ -210,7 +210,7 @@ class plan_search {
     }
     label_bounds_ = ascent.label_bounds();
     if (problem_.savings() == nullptr) return;
-    const auto most = static_cast<double>(problem_.savings()->most());
+    const auto most = static_cast<double>(problem_.most_saved());
     for (double& b : label_bounds_) b = b - most - 1e-12 * (std::abs(b) + most);
   }
 

@@ -293,10 +293,10 @@ solution<Cost> branch_and_bound::search(const placement_problem<Cost>& problem, 
   solve_statistics statistics{
       .solver = std::string(name), .seconds = bounds.limit().elapsed(), .iterations = bounds.steps()};
   statistics.seconds_to_best = best.found_at();
-  statistics.counters = {{"nodes", static_cast<double>(tree.explored())},
-                         {"labels dropped", static_cast<double>(tree.dropped())},
-                         {"ascent steps", static_cast<double>(bounds.steps())},
-                         {"nodes eliminated", static_cast<double>(bounds.eliminated())}};
+  statistics.count({{"nodes", static_cast<double>(tree.explored())},
+                    {"labels dropped", static_cast<double>(tree.dropped())},
+                    {"ascent steps", static_cast<double>(bounds.steps())},
+                    {"nodes eliminated", static_cast<double>(bounds.eliminated())}});
   if (!best.is_known() && !tree.is_cut_short())
     statistics.add_note("no labeling keeps all rows: every branch of the search is empty.");
   if (tree.is_cut_short()) statistics.add_note("stopped after " + std::to_string(tree.explored()) + " nodes.");

@@ -71,8 +71,8 @@ solution<Cost> budgeted::solve(const placement_problem<Cost>& problem, const sol
   statistics.seconds = limit.elapsed();
   statistics.seconds_to_best = best.found_at();
   const std::vector<double> prices = climb.prices();
-  statistics.counters = {{"priced rows", static_cast<double>(std::count_if(prices.begin(), prices.end(),
-                                                                           [](double price) { return price != 0; }))}};
+  statistics.count({{"priced rows", static_cast<double>(std::count_if(prices.begin(), prices.end(),
+                                                                      [](double price) { return price != 0; }))}});
   if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " steps of the prices.");
   return conclude(problem, std::span<const strategy>(best.labels()), climb.bound(), stopped, std::move(statistics),
                   control);

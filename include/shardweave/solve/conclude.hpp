@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
-#include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/evaluation.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/solution.hpp>
 
@@ -60,7 +60,7 @@ void keep_start(const placement_problem<Cost>& problem, const solve_control& con
 template <cost_value Cost>
 [[nodiscard]] double less_savings(const placement_problem<Cost>& problem, double bound) {
   if (problem.savings() == nullptr || !std::isfinite(bound)) return bound;
-  const auto most = static_cast<double>(problem.savings()->most());
+  const auto most = static_cast<double>(problem.most_saved());
   return bound - most - 1e-12 * (std::abs(bound - most) + most);
 }
 

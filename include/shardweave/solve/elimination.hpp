@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -110,13 +109,8 @@ class elimination {
           constant(problem.constant()),
           of(problem.size()),
           neighbours(problem.size()) {
-      std::map<const cost_table<Cost>*, std::uint32_t> known;
-      for (const compact_edge& e : p.edges()) {
-        const cost_table<Cost>& t = p.table(e);
-        const auto [at, fresh] = known.try_emplace(&t, static_cast<std::uint32_t>(contents.size()));
-        if (fresh) contents.push_back(from_table(t));
-        place({{e.first, e.second}, at->second});
-      }
+      for (const auto& t : p.tables()) contents.push_back(from_table(*t));
+      for (const compact_edge& e : p.edges()) place({{e.first, e.second}, e.table});
     }
 
     static std::shared_ptr<const result> from_table(const cost_table<Cost>& t) {
@@ -172,9 +166,9 @@ class elimination {
           queue.emplace(weights[y] = weight(y), y);
         }
       }
-      statistics.counters = {{"width", static_cast<double>(widest)},
-                             {"eliminations", static_cast<double>(steps.size())},
-                             {"distinct eliminations", static_cast<double>(results.size())}};
+      statistics.count({{"width", static_cast<double>(widest)},
+                        {"eliminations", static_cast<double>(steps.size())},
+                        {"distinct eliminations", static_cast<double>(results.size())}});
       return true;
     }
 
@@ -190,25 +184,26 @@ class elimination {
       std::sort(parts.begin(), parts.end(), [&](std::uint32_t a, std::uint32_t b) {
         return std::tie(factors[a].scope, factors[a].content) < std::tie(factors[b].scope, factors[b].content);
       });
-      std::vector<std::uint64_t> key{unaries(std::vector<Cost>(p.unary(x).begin(), p.unary(x).end()))};
+      std::vector<std::uint32_t> key{unaries(std::vector<Cost>(p.unary(x).begin(), p.unary(x).end()))};
       for (const std::uint32_t f : parts) {
         key.push_back(factors[f].content);
-        for (const std::uint32_t y : factors[f].scope) key.push_back(y == x ? ~std::uint64_t{0} : position(y));
+        for (const std::uint32_t y : factors[f].scope) key.push_back(y == x ? ~0U : position(y));
       }
-      const auto [known, fresh] = results.try_emplace(key, 0);
-      if (fresh) {
+      const std::uint32_t number = results(std::move(key));
+      if (number == result_of.size()) {
         auto made = minimise(x, parts, scope);
         if (!made) return false;
-        known->second = static_cast<std::uint32_t>(contents.size());
+        result_of.push_back(static_cast<std::uint32_t>(contents.size()));
         contents.push_back(std::move(made));
       }
-      steps.push_back({x, scope, known->second});
+      const std::uint32_t content = result_of[number];
+      steps.push_back({x, scope, content});
       for (const std::uint32_t f : parts)
         for (const std::uint32_t y : factors[f].scope) std::erase(of[y], f);
       if (scope.empty()) {
-        constant = plus(constant, contents[known->second]->factor.costs[0]);
+        constant = plus(constant, contents[content]->factor.costs[0]);
       } else {
-        place({scope, known->second});
+        place({scope, content});
       }
       return true;
     }
@@ -332,7 +327,8 @@ class elimination {
     std::vector<std::vector<std::uint32_t>> of;  ///< factors of a variable
     std::vector<std::set<std::uint32_t>> neighbours;
     std::vector<std::shared_ptr<const result>> contents;
-    std::map<std::vector<std::uint64_t>, std::uint32_t> results;
+    interner<std::vector<std::uint32_t>, sequence_hash> results;  ///< buckets that were minimised
+    std::vector<std::uint32_t> result_of;                         ///< per bucket: its factor, in `contents`
     interner<std::vector<Cost>, sequence_hash> unaries;
     std::vector<step> steps;
     std::size_t spent = 0, stored = 0;

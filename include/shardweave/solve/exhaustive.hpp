@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/placement/savings_terms.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/solver.hpp>

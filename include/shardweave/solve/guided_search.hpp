@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
+#include <shardweave/core/parallel.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/conclude.hpp>
@@ -17,7 +19,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <future>
+#include <exception>
 #include <limits>
 #include <span>
 #include <stop_token>
@@ -109,11 +111,7 @@ class guided_search {
 
     solution<Cost> run(std::vector<strategy> given) {
       if (!given.empty()) side_.offer(std::move(given));
-      {
-        second_thread other(*this);
-        search_all();
-        other.end();
-      }
+      search_with_bound();
       side_.exchange();
       if (side_.bound() == -std::numeric_limits<double>::infinity()) side_.rest().raise_without_ascent();
       statistics_.solver = name;
@@ -123,47 +121,40 @@ class guided_search {
       const bool proven = side_.best().is_enough(side_.bound());
       const bool stopped = !proven && (side_.limit().expired() || side_.iterations() >= control_.iterations);
       if (stopped) statistics_.add_note("stopped after " + std::to_string(side_.iterations()) + " steps.");
-      statistics_.counters = {{"ascent steps", static_cast<double>(side_.steps())},
-                              {"dives", static_cast<double>(dives_)},
-                              {"dives that gained", static_cast<double>(gains_)},
-                              {"merges", static_cast<double>(merges_)},
-                              {"merges that gained", static_cast<double>(merge_gains_)},
-                              {"windows", static_cast<double>(windows_)},
-                              {"windows that gained", static_cast<double>(window_gains_)},
-                              {"labels ruled out", static_cast<double>(side_.ruled_out())}};
+      statistics_.count({{"ascent steps", static_cast<double>(side_.steps())},
+                         {"dives", static_cast<double>(dives_)},
+                         {"dives that gained", static_cast<double>(gains_)},
+                         {"merges", static_cast<double>(merges_)},
+                         {"merges that gained", static_cast<double>(merge_gains_)},
+                         {"windows", static_cast<double>(windows_)},
+                         {"windows that gained", static_cast<double>(window_gains_)},
+                         {"labels ruled out", static_cast<double>(side_.ruled_out())}});
       return conclude(problem_, std::span<const strategy>(side_.best().labels()), side_.bound(), stopped,
                       std::move(statistics_), control_);
     }
 
    private:
-    /// Raises the bound while this lives, if there is a thread for it.
-    class second_thread {
-     public:
-      explicit second_thread(search& s) {
-        if (s.control_.threads < 2 || !s.is_timed() || s.p_.rows().empty()) return;
-        solve_control own = s.side_.limit().rest();
-        own.stop = over_.get_token();
-        own.iterations = std::numeric_limits<std::size_t>::max();
-        own.progress = {};
-        work_ = std::async(std::launch::async, [&s, own] {
-          detail::bound_side<Cost>(s.p_, detail::patient(s.with_.bounding), s.with_.template last_search<Cost>(), own,
-                                   name, s.findings_)
-              .run();
-        });
-      }
-      second_thread(const second_thread&) = delete;
-      second_thread& operator=(const second_thread&) = delete;
-      ~second_thread() { over_.request_stop(); }  // after which the future waits
-      /// \throws what the thread threw
-      void end() {
-        over_.request_stop();
-        if (work_.valid()) work_.get();
-      }
-
-     private:
-      std::future<void> work_;
-      std::stop_source over_;
-    };
+    /// On two threads, if there are as many and time is limited, one only raises the bound until the other ends.
+    void search_with_bound() {
+      if (control_.threads < 2 || !is_timed() || p_.rows().empty()) return search_all();
+      std::stop_source over;
+      solve_control own = side_.limit().rest();
+      own.stop = over.get_token();
+      own.iterations = std::numeric_limits<std::size_t>::max();
+      own.progress = {};
+      side_by_side(
+          2,
+          [&] {
+            const std::exception_ptr failure = failure_of([&] { search_all(); });
+            over.request_stop();
+            if (failure) std::rethrow_exception(failure);
+          },
+          [&] {
+            detail::bound_side<Cost>(p_, detail::patient(with_.bounding), with_.template last_search<Cost>(), own, name,
+                                     findings_)
+                .run();
+          });
+    }
 
     void search_all() {
       start();

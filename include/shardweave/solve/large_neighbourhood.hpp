@@ -2,6 +2,7 @@
 
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/restrict.hpp>
+#include <shardweave/placement/savings_terms.hpp>
 #include <shardweave/solve/bound/priced_problem.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/conclude.hpp>
@@ -154,7 +155,7 @@ class large_neighbourhood {
     }
     const bool stopped = is_cut();
     if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " windows.");
-    statistics.counters = {{"windows that gained", static_cast<double>(gains)}};
+    statistics.count({{"windows that gained", static_cast<double>(gains)}});
     statistics.seconds = limit.elapsed();
     return conclude(problem, std::span<const strategy>(*labels), no_bound, stopped, std::move(statistics), control);
   }

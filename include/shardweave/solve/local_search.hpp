@@ -116,7 +116,7 @@ class local_search {
       const bool stopped = is_over();
       if (stopped) statistics_.add_note("stopped after " + std::to_string(statistics_.iterations) + " moves.");
       statistics_.seconds_to_best = best_.found_at();
-      statistics_.counters = {{"starts", static_cast<double>(begun)}};
+      statistics_.count({{"starts", static_cast<double>(begun)}});
       if (!best_.is_known()) statistics_.add_note("no assignment that keeps all constraints was found.");
       return conclude(problem_, std::span<const strategy>(best_.labels()), -std::numeric_limits<double>::infinity(),
                       stopped, std::move(statistics_), control_);

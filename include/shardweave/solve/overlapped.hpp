@@ -55,10 +55,10 @@ solution<Cost> overlapped::solve(const placement_problem<Cost>& problem, const s
   solve_statistics statistics{
       .solver = std::string(name), .seconds = bounds.limit().elapsed(), .iterations = tree.explored()};
   statistics.seconds_to_best = bounds.best().found_at();
-  statistics.counters = {{"nodes", static_cast<double>(tree.explored())},
-                         {"labels dropped", static_cast<double>(tree.dropped())},
-                         {"price steps", static_cast<double>(bounds.steps())},
-                         {"root bound", bounds.root_bound()}};
+  statistics.count({{"nodes", static_cast<double>(tree.explored())},
+                    {"labels dropped", static_cast<double>(tree.dropped())},
+                    {"price steps", static_cast<double>(bounds.steps())},
+                    {"root bound", bounds.root_bound()}});
   if (!bounds.best().is_known() && !tree.is_cut_short())
     statistics.add_note("no labeling keeps all rows: every branch of the search is empty.");
   if (tree.is_cut_short()) statistics.add_note("stopped after " + std::to_string(tree.explored()) + " nodes.");

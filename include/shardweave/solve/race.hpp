@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/attempt.hpp>
+#include <shardweave/core/parallel.hpp>
 #include <shardweave/solve/detail/composed.hpp>
 #include <shardweave/solve/solver.hpp>
 
@@ -9,7 +10,6 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
-#include <future>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -77,17 +77,14 @@ class race {
       if (failures[i]) over.request_stop();
     };
     std::atomic<std::size_t> next = 0;
-    const auto take_turns = [&] {
+    auto take_turns = [&] {
       for (std::size_t mine = next++; mine < count; mine = next++) {
         std::size_t at = 0;
         std::apply([&](const auto&... runner) { ((at++ == mine ? run(mine, runner) : void()), ...); }, solvers);
       }
     };
-    {
-      std::vector<std::future<void>> others;  // a future of `async` waits for its thread when it dies
-      for (std::size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, take_turns));
-      take_turns();
-    }
+    detail::run_together(
+        threads, [](void* what) { (*static_cast<decltype(take_turns)*>(what))(); }, &take_turns);
     for (const std::exception_ptr& failure : failures)
       if (failure) std::rethrow_exception(failure);
 

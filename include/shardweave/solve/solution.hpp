@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -47,6 +48,10 @@ struct solve_statistics {
 
   /// The policy that proved the bound, if there is one.
   [[nodiscard]] const std::string& prover() const { return bound_by.empty() ? solver : bound_by; }
+  /// Adds counters.
+  void count(std::initializer_list<std::pair<std::string_view, double>> figures) {
+    for (const auto& [what, figure] : figures) counters.emplace_back(what, figure);
+  }
   void add_note(std::string_view sentence) {
     if (!note.empty() && !sentence.empty()) note += ' ';
     note += sentence;

@@ -95,7 +95,7 @@ class mesh_contest {
     };
   }
   [[nodiscard]] solution<double> run(const placement_problem<double>& problem) {
-    if (problem.savings() != nullptr) savings_ = static_cast<double>(problem.savings()->most());
+    if (problem.savings() != nullptr) savings_ = static_cast<double>(problem.most_saved());
     if (users_.progress) users_.progress({.stage = "mesh", .is_new = true});
     const std::stop_callback forwarded(users_.stop, [this] { enough_.request_stop(); });
     return solved_by(policy_, problem, control_);

@@ -186,7 +186,7 @@ const std::vector<way>& ways() {
        true},
       {"guided_search",
        [](const settings& s, const problem& p, double t) { return solved(s.guided, p, t); },
-       {{"K", 4}, {"S", 4}, {"A", infinity}, {"P", infinity}},
+       {{"K", 10}, {"S", 10}, {"A", infinity}, {"P", infinity}},
        drawn::plain,
        0.03,
        true},

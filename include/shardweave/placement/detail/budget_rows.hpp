@@ -4,9 +4,9 @@
 #include <shardweave/placement/constraints.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -16,6 +16,7 @@ namespace shardweave::inline v0::detail {
 
 /// A budget term as a range of rows.
 struct row_range {
+  std::uint32_t budget = 0;
   std::uint32_t term = 0;
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -23,31 +24,26 @@ struct row_range {
 
 struct budget_rows {
   std::vector<usage_row> rows;
-  std::vector<std::vector<row_range>> ranges;  ///< per budget
+  std::vector<row_range> ranges;  ///< of one budget after the other
 };
 
 /// The times at which the set of live terms is maximal; limits that hold there hold always. Between a start and the
 /// next end the set only grows, so these are the last starts before each end.
 /// Complexity: O(n log n) for n terms
 inline std::vector<std::int64_t> binding_times(std::span<const budget_term> terms) {
-  std::vector<std::pair<std::int64_t, bool>> events;  // ends (false) sort before starts of the same time
+  std::vector<std::int64_t> starts, ends, times;
   for (const budget_term& term : terms)
     if (term.live && term.live->first < term.live->end) {
-      events.emplace_back(term.live->first, true);
-      events.emplace_back(term.live->end, false);
+      starts.push_back(term.live->first);
+      ends.push_back(term.live->end);
     }
-  std::sort(events.begin(), events.end());
-  std::vector<std::int64_t> times;
-  bool grown = false;
-  std::int64_t last_start = 0;
-  for (const auto& [time, starts] : events) {
-    if (starts) {
-      grown = true;
-      last_start = time;
-    } else if (grown) {
-      times.push_back(last_start);
-      grown = false;
-    }
+  std::sort(starts.begin(), starts.end());
+  std::sort(ends.begin(), ends.end());
+  std::size_t begun = 0;
+  for (const std::int64_t end : ends) {
+    const std::size_t before = begun;
+    while (begun < starts.size() && starts[begun] < end) ++begun;
+    if (begun > before) times.push_back(starts[begun - 1]);
   }
   return times;
 }
@@ -63,14 +59,13 @@ inline budget_rows rows_of(std::span<const budget> budgets) {
     const auto row_at = [&](std::int64_t t) {
       return base + static_cast<std::uint32_t>(std::lower_bound(times.begin(), times.end(), t) - times.begin());
     };
-    auto& ranges = result.ranges.emplace_back();
     for (std::uint32_t i = 0; i < stated.terms.size(); ++i) {
       const auto& live = stated.terms[i].live;
       if (!live) {
-        ranges.push_back({i, base, static_cast<std::uint32_t>(result.rows.size())});
+        result.ranges.push_back({b, i, base, static_cast<std::uint32_t>(result.rows.size())});
       } else if (live->first < live->end) {
         const std::uint32_t begin = row_at(live->first), end = row_at(live->end);
-        if (begin < end) ranges.push_back({i, begin, end});
+        if (begin < end) result.ranges.push_back({b, i, begin, end});
       }
     }
   }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/interning.hpp>
 #include <shardweave/core/number_text.hpp>
 #include <shardweave/core/range_minimum.hpp>
 #include <shardweave/core/range_sums.hpp>
@@ -15,7 +17,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,24 @@
 
 namespace shardweave::inline v0::detail {
 
-/// Called regularly during compilation; throws to stop.
-using poll_function = std::function<void()>;
+/// Ends a compilation that takes longer than its control allows.
+class compile_limit {
+ public:
+  explicit compile_limit(const solve_control& control) : limit_(control) {}
+
+  /// \throws error (stopped)
+  void check() const {
+    if (limit_.expired()) refuse(error_category::stopped, "the problem was not built before the stop");
+  }
+  /// For steps of microseconds: a look at the clock would take longer.
+  void poll() const {
+    if (++polls_ % 64 == 0) check();
+  }
+
+ private:
+  deadline limit_;
+  mutable std::uint32_t polls_ = 0;
+};
 
 /// A table between two variables, during compilation.
 template <cost_value Cost>
@@ -36,50 +53,78 @@ struct joint_edge {
   std::uint32_t source = 0;  ///< its origin, for messages
 };
 
+/// What a message names: a variable, or what rules a strategy out.
+struct named_thing {
+  enum class kind : std::uint8_t { variable, own_cost, constraint, edge, row };
+  kind is = kind::variable;
+  std::uint32_t index = 0;  ///< of the variable, of the fixed strategies, of the edge's source, or of the row
+};
+
 /// The strategies left to every variable. Removing the last one is an error that names the variable and the reason.
 class domains {
  public:
-  using describe = std::function<std::string(std::uint32_t variable)>;
+  using namer = std::function<std::string(named_thing)>;
 
-  domains(std::span<const std::size_t> sizes, describe name) : name_(std::move(name)) {
-    for (const std::size_t size : sizes) {
-      allowed_.emplace_back(size, true);
-      left_.push_back(size);
-    }
+  domains(std::span<const std::size_t> sizes, namer name) : left_(sizes.begin(), sizes.end()), name_(std::move(name)) {
+    for (const std::size_t size : sizes) start_.push_back(start_.back() + size);
+    allowed_.resize(start_.back(), 1);
   }
 
-  [[nodiscard]] std::size_t size() const { return allowed_.size(); }
-  [[nodiscard]] const std::vector<bool>& of(std::uint32_t x) const { return allowed_[x]; }
+  [[nodiscard]] std::size_t size() const { return left_.size(); }
+  /// Per strategy whether it is left.
+  [[nodiscard]] std::span<const char> of(std::uint32_t x) const {
+    return std::span(allowed_).subspan(start_[x], start_[x + 1] - start_[x]);
+  }
   [[nodiscard]] std::size_t left(std::uint32_t x) const { return left_[x]; }
   /// Whether nothing was removed.
-  [[nodiscard]] bool is_whole(std::uint32_t x) const { return left_[x] == allowed_[x].size(); }
-  [[nodiscard]] std::vector<strategy> listed(std::uint32_t x) const {
-    std::vector<strategy> kept;
-    kept.reserve(left_[x]);
-    for (strategy s = 0; s < allowed_[x].size(); ++s)
-      if (allowed_[x][s]) kept.push_back(s);
-    return kept;
-  }
+  [[nodiscard]] bool is_whole(std::uint32_t x) const { return left_[x] == start_[x + 1] - start_[x]; }
+  /// For messages.
+  [[nodiscard]] std::string name_of(named_thing thing) const { return name_(thing); }
 
-  /// \param why  called only if nothing is left
+  /// \param why  what rules it out
   /// \returns whether the strategy was there
-  template <class Why>
-  bool remove(std::uint32_t x, strategy s, Why why) {
-    if (!allowed_[x][s]) return false;
-    allowed_[x][s] = false;
-    if (--left_[x] == 0) refuse_last(x, s, why());
+  bool remove(std::uint32_t x, strategy s, named_thing why) {
+    char& is_there = allowed_[start_[x] + s];
+    if (is_there == 0) return false;
+    is_there = 0;
+    if (--left_[x] == 0)
+      refuse(error_category::constraint, "no strategy is left for " + name_({named_thing::kind::variable, x}) +
+                                             ": the last one, " + std::to_string(s) + ", is ruled out by " +
+                                             name_(why));
     return true;
   }
 
  private:
-  [[noreturn]] void refuse_last(std::uint32_t x, strategy s, const std::string& why) const {
-    refuse(error_category::constraint,
-           "no strategy is left for " + name_(x) + ": the last one, " + std::to_string(s) + ", is ruled out by " + why);
+  std::vector<std::size_t> start_{0};  // per variable, in `allowed_`
+  std::vector<char> allowed_;
+  std::vector<std::size_t> left_;
+  namer name_;
+};
+
+/// The strategies that are left as lists; equal lists are kept once.
+class strategy_lists {
+ public:
+  explicit strategy_lists(const domains& left) {
+    std::vector<strategy> kept;
+    for (std::uint32_t x = 0; x < left.size(); ++x) {
+      kept.clear();
+      const std::span<const char> allowed = left.of(x);
+      for (strategy s = 0; s < allowed.size(); ++s)
+        if (allowed[s] != 0) kept.push_back(s);
+      list_of_.push_back(lists_(kept));
+    }
   }
 
-  std::vector<std::vector<bool>> allowed_;
-  std::vector<std::size_t> left_;
-  describe name_;
+  /// The strategies of a variable, ascending.
+  [[nodiscard]] const std::vector<strategy>& operator[](std::uint32_t x) const { return lists_[list_of_[x]]; }
+  /// Equal for variables with equal lists; below `count()`.
+  [[nodiscard]] std::uint32_t number_of(std::uint32_t x) const { return list_of_[x]; }
+  [[nodiscard]] std::size_t count() const { return lists_.size(); }
+  [[nodiscard]] const std::vector<strategy>& list(std::uint32_t number) const { return lists_[number]; }
+
+ private:
+  std::vector<std::uint32_t> list_of_;
+  interner<std::vector<strategy>, sequence_hash> lists_;
 };
 
 /// Whether a table forbids pairs, and whether every row and column has an allowed one.
@@ -91,70 +136,71 @@ struct table_support {
   table_support() = default;
   template <cost_value Cost>
   explicit table_support(const cost_table<Cost>& t) {
-    std::vector<bool> has_row(t.column_classes());
+    std::vector<char> has_row(t.column_classes());
     for (std::size_t i = 0; i < t.row_classes(); ++i) {
       bool has_column = false;
       for (std::size_t j = 0; j < t.column_classes(); ++j) {
         if (is_forbidden(t.class_cost(i, j))) {
           forbids = true;
         } else {
-          has_column = has_row[j] = true;
+          has_column = true;
+          has_row[j] = 1;
         }
       }
       of_rows = of_rows && has_column;
     }
-    of_columns = std::find(has_row.begin(), has_row.end(), false) == has_row.end();
+    of_columns = std::find(has_row.begin(), has_row.end(), 0) == has_row.end();
   }
 };
 
 /// Removes strategies without a partner over some edge, until every one has one (AC-3 on class tables).
-/// \param poll  called at least once per edge; throws to stop
+/// \throws error (constraint) if none is left, (stopped) as `limit` says
 /// Complexity: O(removals * degree * row classes * column classes)
 /// Source: A. Mackworth, Consistency in networks of relations, Artificial Intelligence 8 (1977).
 template <cost_value Cost>
-void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges,
-                         const std::function<std::string(const joint_edge<Cost>&)>& why, const poll_function& poll) {
+void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges, const compile_limit& limit) {
   std::vector<std::vector<std::uint32_t>> edges_of(d.size());
   std::vector<std::uint32_t> open;
-  std::unordered_map<const cost_table<Cost>*, table_support> supports;
-  std::vector<const table_support*> support_of(edges.size());
+  interner<const cost_table<Cost>*> tables;
+  std::vector<table_support> supports;
+  std::vector<std::uint32_t> table_of;
+  std::vector<char> queued(edges.size());
   for (std::uint32_t e = 0; e < edges.size(); ++e) {
-    poll();
-    const auto [known, fresh] = supports.try_emplace(edges[e].table.get());
-    if (fresh) known->second = table_support(*edges[e].table);
-    support_of[e] = &known->second;
-    if (!known->second.forbids) continue;  // a table without forbidden pairs removes nothing
+    limit.poll();
+    table_of.push_back(tables(edges[e].table.get()));
+    if (table_of[e] == supports.size()) supports.emplace_back(*edges[e].table);
+    if (!supports[table_of[e]].forbids) continue;  // a table without forbidden pairs removes nothing
     edges_of[edges[e].first].push_back(e);
     edges_of[edges[e].second].push_back(e);
     open.push_back(e);
+    queued[e] = 1;
   }
-  std::vector<bool> queued(edges.size(), false);
-  for (const std::uint32_t e : open) queued[e] = true;
 
   std::vector<char> there, supported;
-  const auto revise = [&](std::uint32_t e, bool first_side) {
-    const cost_table<Cost>& t = *edges[e].table;
-    const std::uint32_t own = first_side ? edges[e].first : edges[e].second;
-    const std::uint32_t other = first_side ? edges[e].second : edges[e].first;
-    if (d.is_whole(other) && (first_side ? support_of[e]->of_rows : support_of[e]->of_columns)) return;
-    const auto own_class = first_side ? t.row_class() : t.column_class();
-    mark_partners(
-        t, !first_side, [&](strategy s) { return d.of(other)[s]; }, there, supported);
-    bool changed = false;
-    for (strategy s = 0; s < own_class.size(); ++s)
-      if (supported[own_class[s]] == 0) changed |= d.remove(own, s, [&] { return why(edges[e]); });
-    if (changed)
+  for (std::size_t at = 0; at < open.size(); ++at) {
+    limit.poll();
+    const joint_edge<Cost>& edge = edges[open[at]];
+    const cost_table<Cost>& t = *edge.table;
+    const table_support& support = supports[table_of[open[at]]];
+    const named_thing why{named_thing::kind::edge, edge.source};
+    queued[open[at]] = 0;
+    for (const bool first_side : {true, false}) {
+      const std::uint32_t own = first_side ? edge.first : edge.second;
+      const std::uint32_t other = first_side ? edge.second : edge.first;
+      if (d.is_whole(other) && (first_side ? support.of_rows : support.of_columns)) continue;
+      mark_partners(
+          t, !first_side, [of_other = d.of(other)](strategy s) { return of_other[s] != 0; }, there, supported);
+      const std::span<const std::uint32_t> own_class = first_side ? t.row_class() : t.column_class();
+      bool changed = false;
+      for (strategy s = 0; s < own_class.size(); ++s)
+        if (supported[own_class[s]] == 0) changed |= d.remove(own, s, why);
+      if (!changed) continue;
       for (const std::uint32_t next : edges_of[own])
-        if (!queued[next]) {
-          queued[next] = true;
+        if (queued[next] == 0) {
+          queued[next] = 1;
           open.push_back(next);
         }
-  };
-  for (std::size_t at = 0; at < open.size(); ++at) {
-    poll();
-    queued[open[at]] = false;
-    revise(open[at], true);
-    revise(open[at], false);
+    }
   }
 }
 
@@ -164,50 +210,50 @@ struct joint_segment {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   std::span<const double> usage;
+
+  /// The least usage of the strategies that are left (the least negated one, with sign -1).
+  [[nodiscard]] double least(const domains& d, double sign) const {
+    const std::span<const char> left = d.of(variable);
+    double result = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < usage.size(); ++k)
+      if (left[k] != 0) result = std::min(result, sign * usage[k]);
+    return result;
+  }
 };
 
 /// Least (or largest, with sign -1) usage of every row.
 inline std::vector<double> extreme_usage(const domains& d, std::size_t rows, std::span<const joint_segment> segments,
                                          double sign) {
   range_sums sums(rows);
-  for (const joint_segment& s : segments) {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t k = 0; k < s.usage.size(); ++k)
-      if (d.of(s.variable)[k]) least = std::min(least, sign * s.usage[k]);
-    sums.add(s.begin, s.end, sign * least);
-  }
+  for (const joint_segment& s : segments) sums.add(s.begin, s.end, sign * s.least(d, sign));
   return sums.values();
 }
 
 /// Removes strategies that break a row even if every other variable has its least usage (for lower limits: its
 /// largest). Segments are considered one by one, which is safe and usually sufficient.
-/// \param poll  called regularly; throws to stop
 /// \returns whether anything was removed
-/// \throws error (constraint) naming the row that even the least usage breaks
+/// \throws error (constraint) naming the row that even the least usage breaks, (stopped) as `limit` says
 inline bool fit_rows(domains& d, std::span<const usage_row> rows, std::span<const joint_segment> segments,
-                     const std::function<std::string(const usage_row&)>& why, const poll_function& poll) {
+                     const compile_limit& limit) {
   bool changed = false;
   for (const double sign : {1.0, -1.0}) {  // upper limits, then lower limits mirrored
     const std::vector<double> least = extreme_usage(d, rows.size(), segments, sign);
     std::vector<double> slack(rows.size());
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      slack[r] = sign > 0 ? rows[r].high - least[r] : least[r] - rows[r].low;
+    for (std::uint32_t r = 0; r < rows.size(); ++r) {
+      const double bound = sign > 0 ? rows[r].high : rows[r].low;
+      slack[r] = sign > 0 ? bound - least[r] : least[r] - bound;
       if (slack[r] < -budget_tolerance)
-        refuse(error_category::constraint, why(rows[r]) + (sign > 0 ? " needs at least " : " gets at most ") +
-                                               number_text(least[r]) + ", but its limit is " +
-                                               number_text(sign > 0 ? rows[r].high : rows[r].low));
+        refuse(error_category::constraint, d.name_of({named_thing::kind::row, r}) +
+                                               (sign > 0 ? " needs at least " : " gets at most ") +
+                                               number_text(least[r]) + ", but its limit is " + number_text(bound));
     }
     if (rows.empty()) return false;
-    const range_minimum least_slack(slack);
+    const range_minimum least_slack(std::move(slack));
     for (const joint_segment& s : segments) {
-      poll();
-      double best = std::numeric_limits<double>::infinity();
-      for (std::size_t k = 0; k < s.usage.size(); ++k)
-        if (d.of(s.variable)[k]) best = std::min(best, sign * s.usage[k]);
-      const double room = least_slack(s.begin, s.end) + budget_tolerance;
+      limit.poll();
+      const double best = s.least(d, sign), room = least_slack(s.begin, s.end) + budget_tolerance;
       for (strategy k = 0; k < s.usage.size(); ++k)
-        if (d.of(s.variable)[k] && sign * s.usage[k] - best > room)
-          changed |= d.remove(s.variable, k, [&] { return why(rows[s.begin]); });
+        if (sign * s.usage[k] - best > room) changed |= d.remove(s.variable, k, {named_thing::kind::row, s.begin});
     }
   }
   return changed;

@@ -69,7 +69,7 @@ class price_ascent {
       const compact_edge& edge = p_->edges()[e];
       for (const bool to_second : {false, true}) {
         const std::uint32_t from = to_second ? edge.first : edge.second, to = to_second ? edge.second : edge.first;
-        known.messages.find({origin[from].first, origin[to].first}, origin[to].second,
+        known.messages.find(detail::ascent_memory::direction(origin[from].first, origin[to].first), origin[to].second,
                             [&](strategy l, double m) { messages_.set_message(e, to_second, l, m); });
       }
     }
@@ -96,7 +96,7 @@ class price_ascent {
       const compact_edge& edge = p_->edges()[e];
       for (const bool to_second : {false, true}) {
         const std::uint32_t from = to_second ? edge.first : edge.second, to = to_second ? edge.second : edge.first;
-        known.messages.add({origin[from].first, origin[to].first}, origin[to].second,
+        known.messages.add(detail::ascent_memory::direction(origin[from].first, origin[to].first), origin[to].second,
                            [&](std::size_t l) { return messages_.message(e, to_second, static_cast<strategy>(l)); });
       }
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/placement/savings_terms.hpp>
 #include <shardweave/solve/bound/chain_prices.hpp>
 #include <shardweave/solve/bound/detail/matrix_game.hpp>
 #include <shardweave/solve/bound/dual_ascent.hpp>

@@ -49,29 +49,29 @@ template <cost_value Cost>
 }
 
 /// Lists of values by label, each with a key, stored contiguously because a search keeps thousands of them.
-template <class Key>
 class label_values {
  public:
+  using key = std::uint64_t;
+
   /// \param labels  ascending
   /// \param number  the value of each label, by its position
   template <class Number>
-  void add(const Key& key, std::span<const strategy> labels, Number number) {
-    lists_.push_back({key, values_.size(), labels.size()});
+  void add(key of, std::span<const strategy> labels, Number number) {
+    lists_.push_back({of, values_.size(), labels.size()});
     for (std::size_t l = 0; l < labels.size(); ++l) values_.emplace_back(labels[l], number(l));
   }
   /// To be called after the last list is added, before `find`.
   void sort() {
-    std::sort(lists_.begin(), lists_.end(), [](const list& a, const list& b) { return a.key < b.key; });
+    std::sort(lists_.begin(), lists_.end(), [](const list& a, const list& b) { return a.of < b.of; });
   }
 
   [[nodiscard]] bool empty() const { return lists_.empty(); }
   /// Calls `take` with the position of each of the labels for which the list of a key has a value, and that value.
   /// \param labels  ascending
   template <class Take>
-  void find(const Key& key, std::span<const strategy> labels, Take take) const {
-    const auto at =
-        std::lower_bound(lists_.begin(), lists_.end(), key, [](const list& a, const Key& k) { return a.key < k; });
-    if (at == lists_.end() || at->key != key) return;
+  void find(key of, std::span<const strategy> labels, Take take) const {
+    const auto at = std::lower_bound(lists_.begin(), lists_.end(), of, [](const list& a, key k) { return a.of < k; });
+    if (at == lists_.end() || at->of != of) return;
     const auto values = std::span(values_).subspan(at->begin, at->size);
     std::size_t i = 0;
     for (std::size_t l = 0; l < labels.size(); ++l) {
@@ -85,7 +85,7 @@ class label_values {
 
  private:
   struct list {
-    Key key;
+    key of;
     std::size_t begin, size;  ///< of its values
   };
   std::vector<list> lists_;
@@ -98,9 +98,14 @@ class label_values {
 struct ascent_memory {
   using row_name = std::pair<std::uint32_t, std::int64_t>;
 
+  /// The key of a message.
+  [[nodiscard]] static label_values::key direction(std::uint32_t from, std::uint32_t to) {
+    return std::uint64_t{from} << 32 | to;
+  }
+
   known_prices prices = {};
-  label_values<std::pair<std::uint32_t, std::uint32_t>> messages = {};  ///< from, to: by label of `to`
-  std::map<row_name, label_values<std::uint32_t>> row_costs = {};  ///< of rows that were knapsack factors, by variable
+  label_values messages = {};                       ///< by `direction`, and label of `to`
+  std::map<row_name, label_values> row_costs = {};  ///< of rows that were knapsack factors, by variable
 };
 
 /// The state of an ascent, to continue it on the same problem. Messages are rounded to save memory; bounds hold for

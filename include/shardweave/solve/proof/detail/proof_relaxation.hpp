@@ -3,6 +3,7 @@
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/priced_savings.hpp>
 #include <shardweave/placement/problem.hpp>
+#include <shardweave/placement/savings_terms.hpp>
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/bound/chain_prices.hpp>
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>

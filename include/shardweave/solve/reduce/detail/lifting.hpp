@@ -40,7 +40,7 @@ class lifting {
   // To be called in the order in which variables are removed.
   void add(const follow& f) {
     records_.push_back(followed{f.v, f.u, images_.size()});
-    images_.insert(images_.end(), f.image.begin(), f.image.end());
+    for (const strategy label : f.image) images_.push_back(label);
   }
   void add(const decided& d) { records_.push_back(d); }
   void add(choose_by_two c) {

@@ -48,13 +48,13 @@ class table_memo {
   /// Removes results on tables that are not in use. Little is lost: similar parts of a problem are reduced soon after
   /// each other.
   void forget_others(const table_set<Cost>& used) {
-    const auto in_use = [&](const table_pointer& t) { return used.contains(t); };
     detail::forget_others(flips_, used);
     detail::forget_others(packed_, used);
-    std::erase_if(sums_, [&](const auto& s) { return !in_use(s.first.first) || !in_use(s.first.second); });
-    std::erase_if(selections_, [&](const auto& s) { return !in_use(s.first.first); });
-    std::erase_if(least_,
-                  [&](const auto& l) { return !in_use(std::get<0>(l.first)) || !in_use(std::get<1>(l.first)); });
+    for (results* of : {&sums_, &selections_, &least_})
+      std::erase_if(*of, [&](const auto& known) {
+        const auto& [a, b, number] = known.first;
+        return !used.contains(a) || (b && !used.contains(b));
+      });
     made_ = 0;
   }
 
@@ -73,13 +73,13 @@ class table_memo {
     return known = small.is_packed() ? std::make_shared<const table>(std::move(small)) : t;
   }
   [[nodiscard]] table_pointer sum(const table_pointer& a, const table_pointer& b) {
-    table_pointer& known = sums_[{a, b}];
+    table_pointer& known = sums_[{a, b, 0}];
     if (!known) known = hold(*a + *b);
     return known;
   }
   /// The listed rows, all columns.
   [[nodiscard]] table_pointer selected(const table_pointer& t, std::span<const strategy> rows) {
-    table_pointer& known = selections_[{t, lists_(std::vector<strategy>(rows.begin(), rows.end()))}];
+    table_pointer& known = selections_[{t, nullptr, lists_(std::vector<strategy>(rows.begin(), rows.end()))}];
     if (!known) {
       std::vector<strategy> all(t->columns());
       std::iota(all.begin(), all.end(), strategy{0});
@@ -115,6 +115,9 @@ class table_memo {
   }
 
  private:
+  /// By one or two tables, and a number that tells what else a result depends on.
+  using results = std::map<std::tuple<table_pointer, table_pointer, std::uint32_t>, table_pointer>;
+
   table_pointer hold(table t) {
     made_ += t.row_classes() * t.stride();
     return std::make_shared<const table>(std::move(t));
@@ -124,9 +127,7 @@ class table_memo {
   interner<std::vector<strategy>, sequence_hash> lists_;
   interner<std::vector<Cost>, sequence_hash> own_costs_;
   by_table<Cost, table_pointer> flips_, packed_;
-  std::map<std::pair<table_pointer, table_pointer>, table_pointer> sums_;
-  std::map<std::pair<table_pointer, std::uint32_t>, table_pointer> selections_;
-  std::map<std::tuple<table_pointer, table_pointer, std::uint32_t>, table_pointer> least_;
+  results sums_, selections_, least_;
 };
 
 }  // namespace shardweave::inline v0::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/restrict.hpp>
+#include <shardweave/placement/savings_terms.hpp>
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/savings_ascent.hpp>
 #include <shardweave/solve/conclude.hpp>

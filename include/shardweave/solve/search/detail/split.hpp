@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/savings_terms.hpp>
 #include <shardweave/solve/bound/savings_ascent.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/detail/order_by.hpp>

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/placement/problem.hpp>
+
+#include <memory>
+
+/// \file
+/// From costs as stated to the problem that solvers share.
+
+namespace shardweave::inline v0 {
+
+/// `compile` for a description that counts no savings: what counts them is not read.
+/// \pre `counted` is off
+/// \throws error as `compile`
+template <cost_value Cost>
+[[nodiscard]] placement_problem<Cost> compile_costs(std::shared_ptr<const placement_description<Cost>> description,
+                                                    const solve_control& control);
+
+}  // namespace shardweave::inline v0
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/placement/impl/compile_costs.hpp>
+#endif
