@@ -1,4 +1,6 @@
 #include "small_problem.hpp"
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile_costs.hpp>
 #include <shardweave/placement/evaluation.hpp>
 

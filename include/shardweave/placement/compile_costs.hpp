@@ -11,12 +11,13 @@
 
 namespace shardweave::inline v0 {
 
-/// `compile` for a description that counts no savings: what counts them is not read.
-/// \pre `counted` is off
+/// What `compile` makes of costs and constraints; it adds the savings, where the description counts them. For a
+/// description that counts none: what counts them is not read.
 /// \throws error as `compile`
+/// Complexity: that of `compile`
 template <cost_value Cost>
 [[nodiscard]] placement_problem<Cost> compile_costs(std::shared_ptr<const placement_description<Cost>> description,
-                                                    const solve_control& control);
+                                                    const solve_control& control = {});
 
 }  // namespace shardweave::inline v0
 

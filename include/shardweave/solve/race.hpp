@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <mutex>
@@ -57,7 +56,6 @@ class race {
     const std::stop_callback forward(control.stop, [&] { over.request_stop(); });
     std::mutex reporting;
     std::array<std::optional<solution<Cost>>, count> answers;
-    std::array<std::exception_ptr, count> failures;
     const auto work = [&](std::size_t i, const auto& runner) {
       if (i > 0 && (over.stop_requested() || limit.expired())) return;
       const std::size_t to_come = (count - i + threads - 1) / threads;  // on this thread
@@ -72,21 +70,17 @@ class race {
       answers[i] = detail::solved_by(runner, problem, own);
       if (detail::is_settled(*answers[i], control.gap)) over.request_stop();
     };
-    const auto run = [&](std::size_t i, const auto& runner) {
-      failures[i] = failure_of([&] { work(i, runner); });
-      if (failures[i]) over.request_stop();
-    };
-    std::atomic<std::size_t> next = 0;
-    auto take_turns = [&] {
-      for (std::size_t mine = next++; mine < count; mine = next++) {
-        std::size_t at = 0;
-        std::apply([&](const auto&... runner) { ((at++ == mine ? run(mine, runner) : void()), ...); }, solvers);
-      }
-    };
-    detail::run_together(
-        threads, [](void* what) { (*static_cast<decltype(take_turns)*>(what))(); }, &take_turns);
-    for (const std::exception_ptr& failure : failures)
-      if (failure) std::rethrow_exception(failure);
+    for_each_number(count, static_cast<unsigned>(threads), [&] {
+      return [&](std::size_t mine) {
+        const std::exception_ptr failure = failure_of([&] {
+          std::size_t at = 0;
+          std::apply([&](const auto&... runner) { ((at++ == mine ? work(mine, runner) : void()), ...); }, solvers);
+        });
+        if (!failure) return;
+        over.request_stop();
+        std::rethrow_exception(failure);
+      };
+    });
 
     std::optional<solution<Cost>> best;
     for (auto& answer : answers)

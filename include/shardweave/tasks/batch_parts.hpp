@@ -23,9 +23,9 @@ enum class part_use : std::uint8_t {
 /// Which tasks are done once. A task is `of_part` if it is an input of the batch, or if one of its inputs or the
 /// collective that it completes is `of_part`, and so is a collective whose wait is; `after` does not count. It is
 /// `of_sum` instead if it is additive, its role is `gradient`, and it has users, all of them `of_sum`; a wait only
-/// together with its collective. The `output` is `of_sum`. All other tasks are `shared`. \pre the graph's order is
-/// topological
+/// together with its collective. The `output` is `of_sum`. All other tasks are `shared`.
 ///
+/// \pre the graph's order is topological
 /// \param of_batch  by task: of inputs, whether each part has its own
 /// \param additive  by task: whether it gives of a sum of arguments the sum of its results: transfers, copies, views
 /// \returns by task
